@@ -25,10 +25,7 @@ package final class PeerSession: BlockSource {
         var answersSlices: Bool { words.isSynctrain }
         /// Of the primary, or of a link that may become it.
         var exchange: LinkExchange
-        /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
-        var takesIndexes = true
-        /// How often the primary's role has ended, whether it had begun or still waited for its turn.
-        var demotionCount = 0
+        var standing = RoleStanding()
     }
 
     /// Somebody who waits for an answer.
@@ -38,36 +35,12 @@ package final class PeerSession: BlockSource {
         var size: Int
     }
 
-    /// What a link is for, beside requests.
-    package enum Role: Sendable {
-        case primary
-        case secondary
-    }
-
-    private struct GivenRole: Sendable {
-        var role: Role
-        /// The `demotionCount` at which it was given: a later one ends it.
-        var demotionCount: Int
-    }
-
-    /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
-    private static let slowRecordByteCount = 4200
     /// A Ping each 90 s is all that BEP asks for. Over Bluetooth it costs energy and tells nothing: that a link is lost the
     /// radio says within seconds.
     private static let slowPingInterval: MonotonicTime = .seconds(90)
-    /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
-    /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
-    private static let waitingRequests = 4096
-    /// Requests of the peer about promises that wait to be answered. A synctrain has one or two under way.
-    private static let waitingKeeps = 8
-    /// Requests of the peer to test addresses that wait to be answered. A synctrain has one under way.
-    private static let waitingReaches = 2
     /// Batches of answers that are read from disk and sent at the same time: hardly more than a block each, so little more
     /// than 32 MiB.
     private static let answersAtOnce = 2
-    /// Requests that are answered together, and bytes from which on no more are.
-    private static let answersTogether = 32
-    private static let answersTogetherByteCount = 64 << 10
 
     package let device: DeviceID
     package let information: LinkInformation
@@ -89,11 +62,11 @@ package final class PeerSession: BlockSource {
     private let exchangeTurn: Budget
     /// The last that was asked for has come, or will not.
     private let answered = Signal()
-    private let keeps = BoundedQueue<(id: Int32, request: KeepRequest)>(limit: waitingKeeps)
-    private let reaches = BoundedQueue<(id: Int32, request: ReachRequest)>(limit: waitingReaches)
+    /// What the peer asks for.
+    private let requests = PeerRequests()
     /// Open once the peer was sent what this device shares on this link, or that the link carries requests only.
     private let configSent = Latch()
-    private let roles = AsyncStream.makeStream(of: GivenRole.self, bufferingPolicy: .bufferingNewest(8))
+    private let roles = AsyncStream.makeStream(of: RoleStanding.Given.self, bufferingPolicy: .bufferingNewest(8))
     private let turns: SliceTurns
     private let partials: PartialBlocks
     private let limits: LinkLimits?
@@ -140,15 +113,14 @@ package final class PeerSession: BlockSource {
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
     package func run(owner: some PeerSessionOwner) async -> String {
         let outlet = outlet
-        let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
-        warnAboutOddities()
+        for oddity in link.oddities { logger.log(level: oddity.level, "\(oddity.message)") }
         var reason: String?
         do {
             try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
-                    group.addTask { try await self.answerLoop(owner, requests) }
+                    group.addTask { try await self.readLoop(inbound, owner, outlet) }
+                    group.addTask { try await self.answerLoop(owner) }
                     group.addTask { try await self.keepLoop(owner) }
                     group.addTask { try await self.reachLoop(owner) }
                     group.addTask { try await self.roleLoop(owner, outlet) }
@@ -158,20 +130,12 @@ package final class PeerSession: BlockSource {
                     try await group.next()
                 }
             }
-        } catch let error as ProtocolError {
-            reason = error.message
-        } catch is CancellationError {
-            reason = "the agent closed the link"
-        } catch let error as IOError {
-            reason = silentEnd(cause: SystemText.text(error.errnoCode))
         } catch {
-            reason = "\(error)"
+            reason = LinkEnd.reason(error) { silentEnd(cause: $0) }
         }
         exchange.finish()
         roles.continuation.finish()
         requests.finish()
-        keeps.finish()
-        reaches.finish()
         return close(fallbackReason: reason ?? silentEnd(cause: nil))
     }
 
@@ -252,11 +216,7 @@ package final class PeerSession: BlockSource {
         guard peerConfig?.folders.first(where: { $0.id == request.folder })?.takesKeepRequests == true else {
             throw RequestError.refused(.generic)
         }
-        return try await ask(keepWaiters) {
-            $0.keep(request, at: $1)
-        } forget: {
-            $0.forgetKeep($1)
-        }
+        return try await ask(keepWaiters, { $0.keep(request, at: $1) }, forget: { $0.forgetKeep($1) })
     }
 
     /// Whether the peer has said on this link that it tests addresses for others.
@@ -266,11 +226,7 @@ package final class PeerSession: BlockSource {
     /// that it takes such requests, or `CancellationError`; then an answer that still comes is dropped.
     package func test(_ request: ReachRequest) async throws -> ReachAnswer {
         guard takesReachTests else { throw RequestError.refused(.generic) }
-        return try await ask(reachWaiters) {
-            $0.reach(request, at: $1)
-        } forget: {
-            $0.forgetReach($1)
-        }
+        return try await ask(reachWaiters, { $0.reach(request, at: $1) }, forget: { $0.forgetReach($1) })
     }
 
     /// Sends a request and waits for its answer. Throws `RequestError.linkLost` or `CancellationError`.
@@ -310,8 +266,8 @@ package final class PeerSession: BlockSource {
     // MARK: roles
 
     /// Gives the link a role, in the place of the one it had.
-    package func take(_ role: Role) {
-        roles.continuation.yield(GivenRole(role: role, demotionCount: state.withLock { $0.demotionCount }))
+    package func take(_ role: LinkRole) {
+        roles.continuation.yield(state.withLock { $0.standing.give(role) })
     }
 
     /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored. One that has not begun
@@ -319,11 +275,8 @@ package final class PeerSession: BlockSource {
     package func demote() {
         let new = makeExchange()
         let old = state.withLock { state in
-            state.demotionCount += 1
-            // A link that has not begun keeps what the peer said already.
-            guard state.exchange.hasBegun else { return nil as LinkExchange? }
+            guard state.standing.demote(hasBegun: state.exchange.hasBegun) else { return nil as LinkExchange? }
             defer { state.exchange = new }
-            state.takesIndexes = false
             return state.exchange
         }
         old?.finish()
@@ -347,12 +300,14 @@ package final class PeerSession: BlockSource {
     }
 
     /// Exchanges indexes until the role ends. False if it had ended before its turn came.
-    private func lead(_ given: GivenRole, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws -> Bool {
+    private func lead(_ given: RoleStanding.Given, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws
+        -> Bool
+    {
         // What the last primary was told is stored before the next one says how much is known.
         guard await exchangeTurn.take(1) else { throw CancellationError() }
         defer { exchangeTurn.give(1) }
         let current = state.withLock { state -> LinkExchange? in
-            guard state.demotionCount == given.demotionCount else { return nil }
+            guard state.standing.holds(given) else { return nil }
             state.exchange.claim()
             return state.exchange
         }
@@ -430,26 +385,14 @@ package final class PeerSession: BlockSource {
 
     // MARK: loops
 
-    /// What Syncthing warns of, too, and accepts.
-    private func warnAboutOddities() {
-        if link.applicationProtocol == nil {
-            logger.warning("\(device.shortID) at \(information.remoteAddress) announced no protocol; assuming BEP")
-        }
-        if !link.isNamedSyncthing {
-            logger.info(
-                "the certificate of \(device.shortID) is not named “syncthing”; a Syncthing needs `certName` for it")
-        }
-    }
-
     private func readLoop(
-        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
-        _ outlet: LinkOutlet, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet
     ) async throws {
         for try await bytes in inbound {
             receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
             state.withLock { $0.machine.receive(bytes, at: now()) }
             while let event = try nextEvent() {
-                guard try await handle(event, owner, outlet, requests) else { return }
+                guard try await handle(event, owner, outlet) else { return }
             }
         }
     }
@@ -468,8 +411,7 @@ package final class PeerSession: BlockSource {
 
     /// False when the link is over.
     private func handle(
-        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet,
-        _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet
     ) async throws -> Bool {
         switch event {
         case .hello(let hello):
@@ -478,17 +420,17 @@ package final class PeerSession: BlockSource {
         case .clusterConfig(let config):
             state.withLock { $0.words.hearConfig() }
             if !config.isSecondary {
-                state.withLock { $0.takesIndexes = true }
+                state.withLock { $0.standing.hearConfig() }
                 guard await exchange.receive(.config(config)) else { return isOpen }
             }
             await owner.received(config, self)
         case .index(let batch):
-            guard state.withLock({ $0.takesIndexes }) else { return true }
+            guard state.withLock({ $0.standing.takesIndexes }) else { return true }
             return await exchange.receive(.batch(batch)) || isOpen
-        case .request(let id, let request):
+        case .request, .keepRequest, .reachRequest:
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
-            guard requests.sendIfRoom((id, request)) else {
-                close(reason: "more than \(Self.waitingRequests) requests are waiting for an answer")
+            if let reason = requests.take(event) {
+                close(reason: reason)
                 return false
             }
         case .response(let response):
@@ -504,18 +446,8 @@ package final class PeerSession: BlockSource {
             } else {
                 waiter.continuation.resume(throwing: RequestError.refused(response.code))
             }
-        case .keepRequest(let id, let request):
-            guard keeps.sendIfRoom((id, request)) else {
-                close(reason: "more than \(Self.waitingKeeps) requests about promises are waiting for an answer")
-                return false
-            }
         case .keepAnswer(let id, let answer):
             keepWaiters.take(id)?.resume(returning: answer)
-        case .reachRequest(let id, let request):
-            guard reaches.sendIfRoom((id, request)) else {
-                close(reason: "more than \(Self.waitingReaches) requests to test addresses are waiting for an answer")
-                return false
-            }
         case .reachAnswer(let id, let answer): reachWaiters.take(id)?.resume(returning: answer)
         case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
@@ -527,24 +459,13 @@ package final class PeerSession: BlockSource {
         return true
     }
 
-    private func answerLoop(
-        _ owner: some PeerSessionOwner, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
-    ) async throws {
+    private func answerLoop(_ owner: some PeerSessionOwner) async throws {
         let turns = Budget(limit: Self.answersAtOnce)
         // The peer may have decided earlier than this device which role the link has, and ask already.
         await configSent.wait()
         try await withThrowingDiscardingTaskGroup { group in
-            while let first = await requests.next(), await turns.take(1) {
-                var taken = [first]
-                var byteCount = Int(first.request.size)
-                while taken.count < Self.answersTogether, byteCount < Self.answersTogetherByteCount,
-                    let next = requests.nextIfReady()
-                {
-                    taken.append(next)
-                    // bounded: 32 requests of at most 32 MiB
-                    byteCount += Int(next.request.size)
-                }
-                let batch = taken
+            while let first = await requests.nextBlock(), await turns.take(1) {
+                let batch = requests.batch(with: first)
                 group.addTask {
                     defer { turns.give(1) }
                     let answers = await owner.serve(batch.map(\.request))
@@ -563,7 +484,7 @@ package final class PeerSession: BlockSource {
     /// Answers one request about promises after the other.
     private func keepLoop(_ owner: some PeerSessionOwner) async throws {
         await configSent.wait()
-        while let (id, request) = await keeps.next() {
+        while let (id, request) = await requests.keeps.next() {
             let answer = await owner.answer(request)
             try await sendNow([.keepAnswer(id: id, answer)]).get()
         }
@@ -573,7 +494,7 @@ package final class PeerSession: BlockSource {
     /// Tests addresses for the peer, for one request after the other.
     private func reachLoop(_ owner: some PeerSessionOwner) async throws {
         await configSent.wait()
-        while let (id, request) = await reaches.next() {
+        while let (id, request) = await requests.reaches.next() {
             let answer = await owner.answer(request, self)
             try await sendNow([.reachAnswer(id: id, answer)]).get()
         }
@@ -643,11 +564,8 @@ package final class PeerSession: BlockSource {
         gauge.sent()
         var rest = bytes
         if information.kind.isSlow {
-            // Of equal length: a short one at the end would cost as much as a long one.
-            var count = max(1, (rest.readableBytes + Self.slowRecordByteCount - 1) / Self.slowRecordByteCount)
-            while count > 1, let piece = rest.readSlice(length: rest.readableBytes / count) {
-                channel.write(piece, promise: nil)
-                count -= 1
+            for length in SlowRecords.lengths(of: rest.readableBytes).dropLast() {
+                if let record = rest.readSlice(length: length) { channel.write(record, promise: nil) }
             }
         }
         channel.writeAndFlush(rest, promise: promise)
