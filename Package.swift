@@ -89,7 +89,8 @@ let layers = [
             .target(
                 name: "TransportBluetooth",
                 dependencies: [
-                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Threads", "Transport", logging, nioCore, nioPosix,
+                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Threads", "Transport", logging, nioCore,
+                    nioPosix,
                 ]),
             .target(
                 name: "LinkSecurity",
@@ -216,7 +217,8 @@ let layers = [
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "Reachability", "Spelling", "SyncAgent", "Transport",
                     "TransportBluetooth",
-                    "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
+                    "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1,
+                    nioPosix,
                     serviceLifecycle,
                 ]),
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
