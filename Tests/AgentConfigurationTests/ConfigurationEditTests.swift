@@ -475,7 +475,7 @@ import Testing
         var made = 0
         for step in 0..<60 {
             let edit = Self.randomEdit(model, &random)
-            guard let expected = try? model.applying(edit) else {
+            guard let expected = try? edit.applied(to: model) else {
                 #expect(throws: ConfigurationError.self) { try text.applying(edit) }
                 continue
             }

@@ -118,9 +118,9 @@ import Testing
     }
 
     @Test func tooLargeAFileIsRefused() throws {
-        try directory.write(String(repeating: "#", count: ConfigurationFile.byteLimit + 1), to: "config.toml")
+        try directory.write(String(repeating: "#", count: ConfigurationLimits.byteCount + 1), to: "config.toml")
         #expect(failure { _ = try file.load() }?.code == .tooLarge)
-        try directory.write(String(repeating: "#", count: ConfigurationFile.byteLimit), to: "config.toml")
+        try directory.write(String(repeating: "#", count: ConfigurationLimits.byteCount), to: "config.toml")
         #expect(try file.load() == Configuration(name: "host"))
     }
 

@@ -7,11 +7,8 @@ import Testing
 @Suite struct CircleTests {
     /// Circles of folders, each a target's or one within it. This list may only shrink: a circle that is mended is taken out.
     private static let knownFolderCircles: Set<[String]> = [
-        // Files with one word of settings, which name each other's defaults.
-        [
-            "Sync/AgentConfiguration/File", "Sync/AgentConfiguration/Places", "Sync/AgentConfiguration/Schema",
-            "Sync/AgentConfiguration/Settings",
-        ],
+        // A setting is declared by what it is in the configuration, whose parts are conformed to that.
+        ["Sync/AgentConfiguration/Schema", "Sync/AgentConfiguration/Settings"],
         // A format's reader is opened by the type that stands for all formats.
         ["Core/Archives", "Core/Archives/ISO", "Core/Archives/Zip"],
         ["Core/BlockExchange/Connection", "Core/BlockExchange/Index", "Core/BlockExchange/Messages"],
@@ -33,17 +30,6 @@ import Testing
         [
             "Programs/synctrain", "Programs/synctrain/Commands", "Programs/synctrain/Live",
             "Programs/synctrain/Rendering", "Programs/synctrain/Terminal",
-        ],
-    ]
-
-    /// Circles of more than three types in a folder of the agent's targets. This list may only shrink.
-    private static let knownTypeCircles: Set<[String]> = [
-        ["AgentServer", "Connection", "ControlResponder", "IdleChannels", "IdleConnections"],
-        ["ConfigurationFile", "ConfigurationReader", "ConfigurationText", "DefaultConfiguration", "TOMLDraft"],
-        // The registry answers for transfers under way, which take what they need from the registry's environment.
-        [
-            "DropEnvironment", "DropReceiveSession", "DropRegistry", "IncomingDrop", "LegacyLink", "LegacyReceiver",
-            "OutgoingDrop",
         ],
     ]
 
@@ -127,11 +113,8 @@ import Testing
                 .formUnion(part.source.mentions.filter { own[$0] == folder })
         }
         let circles = Set(mentions.values.flatMap { Circles.all(in: $0) }.filter { $0.count > 3 })
-        for circle in circles.subtracting(Self.knownTypeCircles) {
+        for circle in circles {
             Issue.record("these types name each other in a circle: \(circle.joined(separator: ", "))")
-        }
-        for circle in Self.knownTypeCircles.subtracting(circles) {
-            Issue.record("this listed circle has changed; shorten the list: \(circle.joined(separator: ", "))")
         }
     }
 

@@ -29,7 +29,7 @@ import Testing
 
     static func after(_ configuration: Configuration, _ config: ClusterConfig) throws -> Configuration {
         try Introductions(admin: admin, localDevice: me, configuration: configuration).edits(for: config)
-            .reduce(configuration) { try $0.applying($1) }
+            .reduce(configuration) { try $1.applied(to: $0) }
     }
 
     static func introduced(_ device: DeviceID) -> DeviceConfiguration {
@@ -168,7 +168,7 @@ import Testing
             id: Self.friend, addresses: ["dynamic", "tcp://nas.example:22000"], introducedBy: Self.admin)
         let configuration = Self.configuration(devices: [introduced])
         let paired = DeviceConfiguration(id: Self.friend, addresses: ["dynamic", "tcp://192.0.2.7:22000"])
-        let result = try configuration.edits(storing: paired).reduce(configuration) { try $0.applying($1) }
+        let result = try configuration.edits(storing: paired).reduce(configuration) { try $1.applied(to: $0) }
         #expect(result.devices.last == paired)
         #expect(result.edits(storing: paired).isEmpty)
     }

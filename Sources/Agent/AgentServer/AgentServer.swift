@@ -13,55 +13,8 @@ import Synchronization
 /// NIOHTTP1 and not Hummingbird: docs/decisions/http.md. A connection carries one request: who closes it cancels the
 /// request's work, and nothing idle stays open.
 package struct AgentServer: Service {
-    package struct Limits: Sendable {
-        /// Requests at once on the socket, and as many over TCP besides files; further ones are answered `busy`.
-        package var requests: Int
-        /// Time for a request to arrive whole.
-        package var requestTime: TimeAmount
-        /// Time that requests have to end in when the server is told to.
-        package var shutdownTime: TimeAmount
-        /// Connections without a complete request, on the socket and as many over TCP; a further one replaces the oldest.
-        package var connections: Int
-        /// Files that are read at once over TCP; further ones are answered `busy`.
-        package var streams: Int
-        /// Time in which whoever reads over TCP has to take something.
-        package var stallTime: TimeAmount
-
-        package init(
-            requests: Int = 64, requestTime: TimeAmount = .seconds(10), shutdownTime: TimeAmount = .seconds(1),
-            connections: Int = 256, streams: Int = 32, stallTime: TimeAmount = .minutes(10)
-        ) {
-            self.requests = requests
-            self.requestTime = requestTime
-            self.shutdownTime = shutdownTime
-            self.connections = connections
-            self.streams = streams
-            self.stallTime = stallTime
-        }
-    }
-
-    /// What the server answers from that is not the agent's.
-    package struct Surroundings: Sendable {
-        /// The agent's log.
-        package var records: RecordRing
-        /// Told of each change of a job.
-        package var announce: @Sendable (Job) -> Void
-        /// The modules of a QR code for a text, rows from the top, true for dark.
-        package var code: @Sendable (String) throws -> [[Bool]]
-        /// Seconds since 1970.
-        package var now: @Sendable () -> Int64
-
-        package init(
-            records: RecordRing = RecordRing(), announce: @escaping @Sendable (Job) -> Void = { _ in },
-            code: @escaping @Sendable (String) throws -> [[Bool]] = { _ in [[]] },
-            now: @escaping @Sendable () -> Int64 = { 0 }
-        ) {
-            self.records = records
-            self.announce = announce
-            self.code = code
-            self.now = now
-        }
-    }
+    package typealias Limits = ServerLimits
+    package typealias Surroundings = ServerSurroundings
 
     /// One of the two ways to connect, and what is open on it.
     private final class Entrance: Sendable {

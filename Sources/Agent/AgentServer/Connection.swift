@@ -12,7 +12,7 @@ struct Connection: Sendable {
     /// - Parameter admit: says of a request without its body what it is let in for; nothing behind the head is kept of one
     ///   that it throws for.
     init(
-        channel: any Channel, limits: AgentServer.Limits,
+        channel: any Channel, limits: ServerLimits,
         admit: @escaping @Sendable (ControlRequest) throws(ControlError) -> Admission
     ) throws {
         var decoding = NIOHTTPDecoderLimitConfiguration()

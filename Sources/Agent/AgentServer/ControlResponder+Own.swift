@@ -4,7 +4,7 @@ import Synchronization
 /// What the server answers itself: from the agent's answers, its own jobs and the log.
 extension ControlResponder {
     static func adding(
-        to agent: EndpointHandlers, _ jobs: JobRegistry, _ surroundings: AgentServer.Surroundings
+        to agent: EndpointHandlers, _ jobs: JobRegistry, _ surroundings: ServerSurroundings
     ) -> EndpointHandlers {
         var handlers = agent
         handlers.on(Endpoints.devices) { DeviceList(devices: try await agent.call(Endpoints.status).devices) }

@@ -16,7 +16,7 @@ struct ControlResponder: Sendable {
 
     init(
         agent: EndpointHandlers, logger: Logger, links: LinkEndpoint?, pace: @escaping @Sendable (Int) async -> Void,
-        surroundings: AgentServer.Surroundings
+        surroundings: ServerSurroundings
     ) {
         (self.logger, self.links, self.pace) = (logger, links, pace)
         jobs = JobRegistry(now: surroundings.now, announce: surroundings.announce)

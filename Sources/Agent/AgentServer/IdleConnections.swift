@@ -3,15 +3,15 @@ import Synchronization
 
 /// Connections whose request is not complete yet, oldest first. At most `limit`: a new one is always accepted and replaces
 /// the oldest, so that silent connections cannot lock out the user. Pure.
-struct IdleConnections<Connection> {
+struct IdleConnections<Element> {
     private let limit: Int
-    private var connections: [(number: Int, connection: Connection)] = []
+    private var connections: [(number: Int, connection: Element)] = []
     private var nextNumber = 0
 
     init(limit: Int) { self.limit = max(1, limit) }
 
     /// Adds a connection; returns its number, and the oldest connection if that has to be closed.
-    mutating func add(_ connection: Connection) -> (number: Int, excess: Connection?) {
+    mutating func add(_ connection: Element) -> (number: Int, excess: Element?) {
         let number = nextNumber
         nextNumber += 1
         connections.append((number, connection))

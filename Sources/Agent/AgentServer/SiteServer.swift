@@ -16,7 +16,7 @@ package struct SiteServer: Sendable {
     private let folder: String
     private let directory: String
     private let port: Int
-    private let limits: AgentServer.Limits
+    private let limits: ServerLimits
     /// `site-….localhost`: browsers look such names up nowhere.
     let name: String
 
@@ -24,7 +24,7 @@ package struct SiteServer: Sendable {
     ///   - directory: relative to the folder's root, as in its index; empty for the root.
     ///   - port: 0 for any that is free.
     package init(
-        control: any AgentControl, folder: String, directory: String, port: Int, limits: AgentServer.Limits = .init()
+        control: any AgentControl, folder: String, directory: String, port: Int, limits: ServerLimits = .init()
     ) {
         self.control = control
         self.folder = folder

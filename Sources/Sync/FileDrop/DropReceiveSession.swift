@@ -12,7 +12,7 @@ import Transport
 /// One request of the user's to take files, from whoever sends them, one after the other.
 ///
 /// While it runs this device answers GhostDrop's first version, and offers of paired devices.
-package final class DropReceiveSession: Sendable {
+package final class DropReceiveSession: DeviceDropReceiver {
     private enum Arrival: Sendable {
         case link(LegacyLink)
         case offer(UniqueID, DeviceID)
@@ -67,7 +67,6 @@ package final class DropReceiveSession: Sendable {
 
     // MARK: who comes
 
-    /// A paired device has a file. True if it is going to be asked about it.
     package func offered(_ id: UniqueID, by device: DeviceID) -> Bool {
         let isNew = state.withLock { state -> Bool? in
             guard !state.isOver else { return nil }
@@ -82,7 +81,6 @@ package final class DropReceiveSession: Sendable {
         return true
     }
 
-    /// The device that offered it does not offer it any more.
     package func cancelled(_ id: UniqueID, by device: DeviceID) {
         let cancellation = state.withLock { state in
             state.offers[id].flatMap { $0.device == device ? $0.cancellation : nil }

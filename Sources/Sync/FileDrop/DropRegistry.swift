@@ -12,9 +12,9 @@ package final class DropRegistry: Sendable {
     private struct State {
         var lastNumber = 0
         var conversations: [Int: DropConversation] = [:]
-        var receiving: DropReceiveSession?
+        var receiving: (any DeviceDropReceiver)?
         /// What paired devices may get, by its number.
-        var outgoing: [UniqueID: OutgoingDrop] = [:]
+        var outgoing: [UniqueID: any DeviceDropSource] = [:]
     }
 
     /// Requests of the user's at the same time.
@@ -63,7 +63,7 @@ package final class DropRegistry: Sendable {
     // MARK: receiving
 
     /// False if somebody receives already.
-    package func receive(_ session: DropReceiveSession) -> Bool {
+    package func receive(_ session: any DeviceDropReceiver) -> Bool {
         state.withLock { state in
             guard state.receiving == nil else { return false }
             state.receiving = session
@@ -75,9 +75,9 @@ package final class DropRegistry: Sendable {
 
     // MARK: paired devices
 
-    package func offer(_ drop: OutgoingDrop) { state.withLock { $0.outgoing[drop.id] = drop } }
+    package func offer(_ drop: any DeviceDropSource) { state.withLock { $0.outgoing[drop.id] = drop } }
 
-    package func withdraw(_ drop: OutgoingDrop) { state.withLock { $0.outgoing[drop.id] = nil } }
+    package func withdraw(_ drop: any DeviceDropSource) { state.withLock { $0.outgoing[drop.id] = nil } }
 
     /// Answers what a paired device asks about transfers.
     package func serve(_ request: BlockRequest, from device: DeviceID) async -> BlockAnswer {

@@ -9,7 +9,7 @@ import SyncDecisions
 import Synchronization
 
 /// A file on its way to a paired device, which asks for it piece by piece.
-package final class OutgoingDrop: Sendable {
+package final class OutgoingDrop: DeviceDropSource {
     private struct State {
         var end: DeviceDropMessage.End?
         var isAskedFor = false

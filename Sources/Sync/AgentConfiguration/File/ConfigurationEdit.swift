@@ -45,15 +45,15 @@ package enum ConfigurationEdit: Equatable, Sendable {
     case removeFolder(FolderID)
 }
 
-extension Configuration {
-    /// What the configuration is after `edit`.
+extension ConfigurationEdit {
+    /// What `configuration` is after the edit.
     ///
     /// Throws without a file or line: `noSuchDevice`, `noSuchFolder`, `duplicate`, `nestedFolder` or `invalidValue`.
-    package func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
-        var changed = self
-        switch edit {
+    package func applied(to configuration: Configuration) throws(ConfigurationError) -> Configuration {
+        var changed = configuration
+        switch self {
         case .addDevice(let device):
-            guard !devices.contains(where: { $0.id == device.id }) else {
+            guard !configuration.devices.contains(where: { $0.id == device.id }) else {
                 throw ConfigurationError(
                     .duplicate,
                     "the device \(device.id) is already known; `synctrain device rename` gives it another name")
@@ -61,13 +61,13 @@ extension Configuration {
             changed.devices.append(device)
             changed.ignored.devices.set(device.id, false)
         case .renameDevice(let id, let name):
-            changed.devices[try index(of: id)].name = name
+            changed.devices[try configuration.index(of: id)].name = name
         case .setAddresses(let id, let addresses):
-            let index = try index(of: id)
+            let index = try configuration.index(of: id)
             changed.devices[index].addresses = addresses
             changed.devices[index].introducedBy = nil
         case .removeDevice(let id):
-            changed.devices.remove(at: try index(of: id))
+            changed.devices.remove(at: try configuration.index(of: id))
             for index in changed.folders.indices {
                 changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != id })
             }
@@ -75,59 +75,64 @@ extension Configuration {
             changed.folders.append(folder)
             changed.ignored.folders.removeAll { $0.folder == folder.id }
         case .setFolderPaused(let id, let isPaused, let until):
-            let index = try index(of: id)
+            let index = try configuration.index(of: id)
             changed.folders[index].isPaused = isPaused
             changed.folders[index].pausedUntil = isPaused ? until : nil
         case .setDevicePaused(let id, let isPaused, let until):
-            let index = try index(of: id)
+            let index = try configuration.index(of: id)
             changed.devices[index].isPaused = isPaused
             changed.devices[index].pausedUntil = isPaused ? until : nil
         case .setFolderDevices(let id, let devices):
-            changed.folders[try index(of: id)].share(with: devices)
+            changed.folders[try configuration.index(of: id)].share(with: devices)
         case .setFolderRole(let id, let device, let role):
-            changed.folders[try index(of: id)].setRole(role, of: device)
+            changed.folders[try configuration.index(of: id)].setRole(role, of: device)
         case .distrust(let id, let device):
-            changed.folders[try index(of: id)].distrust(device)
+            changed.folders[try configuration.index(of: id)].distrust(device)
         case .setFolderMode(let id, let mode):
-            changed.folders[try index(of: id)].mode = mode
+            changed.folders[try configuration.index(of: id)].mode = mode
         case .setFolderBluetooth(let id, let use, let limit):
-            let index = try index(of: id)
+            let index = try configuration.index(of: id)
             if let use { changed.folders[index].bluetooth = use }
             if let limit { changed.folders[index].bluetoothLimit = limit }
         case .setDeviceBluetooth(let id, let use):
-            changed.devices[try index(of: id)].bluetooth = use
-        case .setFolderRelays(let id, let uses): changed.folders[try index(of: id)].usesRelays = uses
+            changed.devices[try configuration.index(of: id)].bluetooth = use
+        case .setFolderRelays(let id, let uses): changed.folders[try configuration.index(of: id)].usesRelays = uses
         case .shareFolder(let id, let device, let introducer):
-            changed.folders[try index(of: id)].share(with: device, introducedBy: introducer)
+            changed.folders[try configuration.index(of: id)].share(with: device, introducedBy: introducer)
         case .unshareFolder(let id, let device):
-            let index = try index(of: id)
+            let index = try configuration.index(of: id)
             changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != device })
-        case .setIntroducer(let id, let isIntroducer): changed.devices[try index(of: id)].isIntroducer = isIntroducer
+        case .setIntroducer(let id, let isIntroducer):
+            changed.devices[try configuration.index(of: id)].isIntroducer = isIntroducer
         case .setSkipsIntroductionRemovals(let id, let skips):
-            changed.devices[try index(of: id)].skipsIntroductionRemovals = skips
-        case .setAllowedNetworks(let id, let networks): changed.devices[try index(of: id)].allowedNetworks = networks
-        case .setDeviceRates(let id, let rates): changed.devices[try index(of: id)].rates = rates
-        case .setDeviceConnections(let id, let count): changed.devices[try index(of: id)].connections = count
+            changed.devices[try configuration.index(of: id)].skipsIntroductionRemovals = skips
+        case .setAllowedNetworks(let id, let networks):
+            changed.devices[try configuration.index(of: id)].allowedNetworks = networks
+        case .setDeviceRates(let id, let rates): changed.devices[try configuration.index(of: id)].rates = rates
+        case .setDeviceConnections(let id, let count):
+            changed.devices[try configuration.index(of: id)].connections = count
         case .setDeviceIgnored(let id, let isIgnored): changed.ignored.devices.set(id, isIgnored)
         case .setFolderIgnored(let folder, let isIgnored): changed.ignored.folders.set(folder, isIgnored)
         case .setNetwork(let setting, let isOn): changed[keyPath: setting.isOn] = isOn
         case .set(let target, let assignments): try changed.assign(assignments, to: target)
         case .removeFolder(let id):
-            changed.folders.remove(at: try index(of: id))
+            changed.folders.remove(at: try configuration.index(of: id))
         }
         if let (position, problem) = changed.firstProblem() {
-            guard case .set = edit, !problem.message.contains("`\(position.key)`") else { throw problem.at(nil) }
+            guard case .set = self, !problem.message.contains("`\(position.key)`") else { throw problem.at(nil) }
             throw ConfigurationError(problem.code, "`\(position.key)`: \(problem.message)")
         }
         return changed
     }
+}
 
-    private func index(of id: DeviceID) throws(ConfigurationError) -> Int {
+extension Configuration {
+    fileprivate func index(of id: DeviceID) throws(ConfigurationError) -> Int {
         let device = try device(id.description)
         return devices.firstIndex { $0.id == device.id } ?? devices.startIndex
     }
 
-    private func index(of id: FolderID) throws(ConfigurationError) -> Int {
+    fileprivate func index(of id: FolderID) throws(ConfigurationError) -> Int {
         let folder = try folder(id)
         return folders.firstIndex { $0.id == folder.id } ?? folders.startIndex
     }

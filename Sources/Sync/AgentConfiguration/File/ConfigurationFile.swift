@@ -8,8 +8,6 @@ package struct ConfigurationFile: Sendable {
     package let path: String
     private let reader: ConfigurationReader
 
-    static let byteLimit = 1 << 20
-
     /// `hostName` names this device where the file does not.
     package init(_ places: AgentPlaces, hostName: String = ConfigurationFile.systemHostName()) {
         path = places.configurationFile
@@ -77,7 +75,7 @@ package struct ConfigurationFile: Sendable {
     package func apply(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration { try apply([edit]) }
 
     private func text() throws(ConfigurationError) -> ConfigurationText {
-        guard let bytes = try StoredFile.read(path, byteLimit: Self.byteLimit) else {
+        guard let bytes = try StoredFile.read(path, byteLimit: ConfigurationLimits.byteCount) else {
             throw ConfigurationError(
                 .missing, "no configuration; create one with `synctrain init`", file: path)
         }

@@ -7,14 +7,10 @@ struct ConfigurationReader {
     let userHome: String?
     let hostName: String
 
-    /// A file within `ConfigurationFile.byteLimit` needs no more. Its texts become paths and names, which C reads.
-    static let limits = TOMLLimits(
-        byteCount: ConfigurationFile.byteLimit, depth: 16, itemCount: 100_000, allowsNull: false)
-
     func read(_ bytes: [UInt8]) throws(ConfigurationError) -> Configuration {
         let root: TOMLTable
         do throws(TOMLError) {
-            root = try TOMLDocument(parsing: bytes, limits: Self.limits).root
+            root = try TOMLDocument(parsing: bytes, limits: ConfigurationLimits.toml).root
         } catch {
             throw ConfigurationError(
                 .syntax, "not valid TOML: \(error.cause); \(error.remedy)", file: file, line: error.position.line)

@@ -19,7 +19,7 @@ struct ConfigurationText {
     func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> ConfigurationText {
         var expected: Configuration
         do throws(ConfigurationError) {
-            expected = try configuration.applying(edit)
+            expected = try edit.applied(to: configuration)
         } catch {
             throw ConfigurationError(error.code, error.message, file: reader.file)
         }
@@ -32,7 +32,7 @@ struct ConfigurationText {
         case .addDevice(let device):
             draft.append(block: "device", Self.settings(of: device))
         case .renameDevice(let id, let name):
-            draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))
+            draft.set("name", of: "device", at: index(id), to: TOMLText.quoted(name))
         case .setAddresses(let id, let addresses):
             let old = configuration.devices.first { $0.id == id }?.addresses ?? []
             draft.setList("addresses", of: "device", at: index(id), from: old, to: addresses, quoting: { $0 })
@@ -45,12 +45,12 @@ struct ConfigurationText {
             }
             draft.remove(block: "device", at: index(id))
         case .addFolder(let folder):
-            var lines = [("id", TOMLDraft.quoted(folder.id.rawValue))]
-            if !folder.label.isEmpty { lines.append(("label", TOMLDraft.quoted(folder.label))) }
+            var lines = [("id", TOMLText.quoted(folder.id.rawValue))]
+            if !folder.label.isEmpty { lines.append(("label", TOMLText.quoted(folder.label))) }
             lines += [
-                ("path", TOMLDraft.quoted(folder.path)), ("mode", TOMLDraft.quoted(folder.mode.rawValue)),
-                ("type", TOMLDraft.quoted(folder.kind.rawValue)),
-                ("devices", TOMLDraft.list(folder.devices.map(\.description))),
+                ("path", TOMLText.quoted(folder.path)), ("mode", TOMLText.quoted(folder.mode.rawValue)),
+                ("type", TOMLText.quoted(folder.kind.rawValue)),
+                ("devices", TOMLText.list(folder.devices.map(\.description))),
                 ("paused", String(folder.isPaused)),
             ]
             lines += Self.syncSettings(of: folder)
@@ -75,15 +75,15 @@ struct ConfigurationText {
             new.distrust(device)
             Self.setSharing(of: old, to: new, at: index(id), &draft)
         case .setFolderMode(let id, let mode):
-            draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
+            draft.set("mode", of: "folder", at: index(id), to: TOMLText.quoted(mode.rawValue))
         case .setFolderBluetooth(let id, let use, let limit):
-            if let use { draft.set("bluetooth", of: "folder", at: index(id), to: TOMLDraft.quoted(use.rawValue)) }
+            if let use { draft.set("bluetooth", of: "folder", at: index(id), to: TOMLText.quoted(use.rawValue)) }
             if let limit {
-                let text = limit == 0 ? "0" : TOMLDraft.quoted(ByteCountText.format(limit))
+                let text = limit == 0 ? "0" : TOMLText.quoted(ByteCountText.format(limit))
                 draft.set("bluetooth-limit", of: "folder", at: index(id), to: text)
             }
         case .setDeviceBluetooth(let id, let use):
-            draft.set("bluetooth", of: "device", at: index(id), to: TOMLDraft.quoted(use.rawValue))
+            draft.set("bluetooth", of: "device", at: index(id), to: TOMLText.quoted(use.rawValue))
         case .shareFolder(let id, _, _), .unshareFolder(let id, _):
             guard let old = configuration.folders.first(where: { $0.id == id }),
                 let new = expected.folders.first(where: { $0.id == id })
@@ -114,10 +114,10 @@ struct ConfigurationText {
         }
         if expected.ignored.devices != configuration.ignored.devices {
             let devices = expected.ignored.devices.map(\.description)
-            draft.set("devices", ofTable: "ignored", to: TOMLDraft.list(devices))
+            draft.set("devices", ofTable: "ignored", to: TOMLText.list(devices))
         }
         if expected.ignored.folders != configuration.ignored.folders {
-            draft.set("folders", ofTable: "ignored", to: TOMLDraft.list(expected.ignored.folders.map(\.text)))
+            draft.set("folders", ofTable: "ignored", to: TOMLText.list(expected.ignored.folders.map(\.text)))
         }
         let edited = try? ConfigurationText(draft.bytes, reader: reader)
         guard let edited, edited.configuration == expected else {
@@ -146,21 +146,21 @@ struct ConfigurationText {
     /// What a block of a new device says.
     private static func settings(of device: DeviceConfiguration) -> [(String, String)] {
         var lines = [
-            ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
-            ("addresses", TOMLDraft.list(device.addresses)),
+            ("id", TOMLText.quoted(device.id.description)), ("name", TOMLText.quoted(device.name)),
+            ("addresses", TOMLText.list(device.addresses)),
         ]
-        if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+        if device.bluetooth != .all { lines.append(("bluetooth", TOMLText.quoted(device.bluetooth.rawValue))) }
         if device.isPaused { lines.append(("paused", "true")) }
         if device.isPaused, let until = device.pausedUntil {
-            lines.append(("paused-until", TOMLDraft.quoted(MomentText.format(until))))
+            lines.append(("paused-until", TOMLText.quoted(MomentText.format(until))))
         }
         if let admin = device.introducedBy {
-            lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
+            lines.append(("introduced-by", TOMLText.quoted(admin.description)))
         }
         if device.isIntroducer { lines.append(("introducer", "true")) }
         if device.skipsIntroductionRemovals { lines.append(("skip-introduction-removals", "true")) }
         if !device.allowedNetworks.isEmpty {
-            lines.append(("allowed-networks", TOMLDraft.list(device.allowedNetworks)))
+            lines.append(("allowed-networks", TOMLText.list(device.allowedNetworks)))
         }
         for (key, rate) in [("up", device.rates.up), ("down", device.rates.down)] {
             if let rate { lines.append((key, text(ofRate: rate))) }
@@ -169,7 +169,7 @@ struct ConfigurationText {
         return lines
     }
 
-    private static func text(ofRate rate: Int64) -> String { TOMLDraft.quoted(ByteCountText.format(rate) + "/s") }
+    private static func text(ofRate rate: Int64) -> String { TOMLText.quoted(ByteCountText.format(rate) + "/s") }
 
     /// What of a new folder is not as everyone has it: the rest is left to the defaults.
     private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
@@ -178,10 +178,10 @@ struct ConfigurationText {
         for (key, devices) in [
             ("readers", folder.readers), ("admins", folder.admins), ("untrusted", folder.untrusted),
         ] where !devices.isEmpty {
-            lines.append((key, TOMLDraft.list(devices.map(\.description))))
+            lines.append((key, TOMLText.list(devices.map(\.description))))
         }
         if !folder.introductions.isEmpty {
-            lines.append(("introduced", TOMLDraft.list(folder.introductions.map(\.text))))
+            lines.append(("introduced", TOMLText.list(folder.introductions.map(\.text))))
         }
         if folder.rescanInterval != usual.rescanInterval {
             lines.append(("rescan-interval", String(folder.rescanInterval)))
@@ -190,11 +190,11 @@ struct ConfigurationText {
         if folder.ignoresPermissions != usual.ignoresPermissions {
             lines.append(("ignore-permissions", String(folder.ignoresPermissions)))
         }
-        if folder.order != usual.order { lines.append(("order", TOMLDraft.quoted(folder.order.rawValue))) }
-        if folder.priority != usual.priority { lines.append(("priority", TOMLDraft.list(folder.priority))) }
-        if folder.groups != usual.groups { lines.append(("groups", TOMLDraft.list(folder.groups))) }
+        if folder.order != usual.order { lines.append(("order", TOMLText.quoted(folder.order.rawValue))) }
+        if folder.priority != usual.priority { lines.append(("priority", TOMLText.list(folder.priority))) }
+        if folder.groups != usual.groups { lines.append(("groups", TOMLText.list(folder.groups))) }
         if folder.minimumFree != usual.minimumFree {
-            lines.append(("minimum-free", TOMLDraft.quoted(folder.minimumFree.text)))
+            lines.append(("minimum-free", TOMLText.quoted(folder.minimumFree.text)))
         }
         if folder.maxConflicts != usual.maxConflicts {
             lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
@@ -205,28 +205,28 @@ struct ConfigurationText {
         if folder.copiesMaximumAgeDays != usual.copiesMaximumAgeDays {
             lines.append(("copies-max-age-days", String(folder.copiesMaximumAgeDays)))
         }
-        if let keepFree = folder.keepFree { lines.append(("keep-free", TOMLDraft.quoted(keepFree.text))) }
+        if let keepFree = folder.keepFree { lines.append(("keep-free", TOMLText.quoted(keepFree.text))) }
         if let seconds = folder.scrubInterval {
-            lines.append(("scrub-every", TOMLDraft.quoted(IntervalText.format(seconds))))
+            lines.append(("scrub-every", TOMLText.quoted(IntervalText.format(seconds))))
         }
         if folder.bluetooth != usual.bluetooth {
-            lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
+            lines.append(("bluetooth", TOMLText.quoted(folder.bluetooth.rawValue)))
         }
         if folder.bluetoothLimit != usual.bluetoothLimit {
-            lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
+            lines.append(("bluetooth-limit", TOMLText.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
         if folder.usesRelays != usual.usesRelays { lines.append(("relays", String(folder.usesRelays))) }
         if folder.guardsIncomingDeletions != usual.guardsIncomingDeletions {
             lines.append(("guard-incoming-deletions", String(folder.guardsIncomingDeletions)))
         }
         if folder.caseClash != usual.caseClash {
-            lines.append(("case-clash", TOMLDraft.quoted(folder.caseClash.rawValue)))
+            lines.append(("case-clash", TOMLText.quoted(folder.caseClash.rawValue)))
         }
         let (versions, usualVersions) = (folder.versions, usual.versions)
         if versions.kind != usualVersions.kind {
-            lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
+            lines.append(("versions", TOMLText.quoted(versions.kind.rawValue)))
         }
-        if let path = versions.path { lines.append(("versions-path", TOMLDraft.quoted(path))) }
+        if let path = versions.path { lines.append(("versions-path", TOMLText.quoted(path))) }
         for (key, number, usual) in [
             ("versions-keep", versions.keep, usualVersions.keep),
             ("versions-cleanout-days", versions.cleanoutDays, usualVersions.cleanoutDays),
@@ -240,9 +240,9 @@ struct ConfigurationText {
             ("conflicts", conflicts.policy, usualConflicts.policy),
             ("conflicts-deleted", conflicts.deletedPolicy, usualConflicts.deletedPolicy),
         ] where policy != usual {
-            lines.append((key, TOMLDraft.quoted(policy.rawValue)))
+            lines.append((key, TOMLText.quoted(policy.rawValue)))
         }
-        if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLDraft.list(conflicts.command))) }
+        if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLText.list(conflicts.command))) }
         if conflicts.commandSeconds != usualConflicts.commandSeconds {
             lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
         }
@@ -259,7 +259,7 @@ struct ConfigurationText {
             lines.append((key, "true"))
         }
         if attributes.patterns != usual.patterns {
-            lines.append(("xattr-filter", TOMLDraft.list(attributes.patterns)))
+            lines.append(("xattr-filter", TOMLText.list(attributes.patterns)))
         }
         for (key, limit, usual) in [
             ("xattr-max-entry-size", attributes.entryByteLimit, usual.entryByteLimit),
@@ -283,7 +283,7 @@ extension TOMLDraft {
     fileprivate mutating func setPaused(_ isPaused: Bool, until: Int64?, of name: String, at index: Int) {
         set("paused", of: name, at: index, to: String(isPaused))
         if isPaused, let until {
-            set("paused-until", of: name, at: index, to: Self.quoted(MomentText.format(until)))
+            set("paused-until", of: name, at: index, to: TOMLText.quoted(MomentText.format(until)))
         } else {
             remove("paused-until", of: name, at: index)
         }

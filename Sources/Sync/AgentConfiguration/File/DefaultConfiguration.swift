@@ -10,11 +10,11 @@ enum DefaultConfiguration {
         # `synctrain folder`, which keep your comments; after editing this file, run `synctrain reload`.
 
         # Name shown to other devices; default: the host name.
-        \(name.map { "name = \(TOMLDraft.quoted($0))" } ?? "# name = \"laptop\"")
+        \(name.map { "name = \(TOMLText.quoted($0))" } ?? "# name = \"laptop\"")
 
         # Addresses to listen on: a port on all addresses (IPv4 and IPv6) or on one of them, for example
         # "tcp://192.0.2.7:22000" or "tcp://[fe80::1%eth0]:22000". []: only dial.
-        listen = \(TOMLDraft.list(listen ?? Configuration.defaultListen))
+        listen = \(TOMLText.list(listen ?? Configuration.defaultListen))
 
         # Parent directory for folders that admins offer; default: "~/Sync".
         # offered-folders = "~/Sync"
@@ -26,7 +26,7 @@ enum DefaultConfiguration {
         # also see the addresses the requests come from. They learn no names, folders or files.
         global = \(discovery.global)
         # "default": the servers of the Syncthing project; or your own, for example "https://192.0.2.9:8443/?id=DEVICE-ID".
-        servers = \(TOMLDraft.list(discovery.servers))
+        servers = \(TOMLText.list(discovery.servers))
         # Tell the servers this device's addresses in local networks, too.
         announce-local-addresses = \(discovery.announcesLocalAddresses)
 
@@ -36,7 +36,7 @@ enum DefaultConfiguration {
         enabled = \(relays.isEnabled)
         # "default": the public relays of the Syncthing project; or your own: "relay://192.0.2.9:22067/?id=DEVICE-ID", or a
         # list of relays, "dynamic+https://relays.example.org/endpoint". []: use only relays of other devices.
-        servers = \(TOMLDraft.list(relays.servers))
+        servers = \(TOMLText.list(relays.servers))
 
         [network]
         # Ask routers to forward the port of `listen` (UPnP, NAT-PMP, PCP).

@@ -17,22 +17,10 @@ extension SettingsTable {
 
     /// A time of day as `08:30`, in minutes; `24:00` is the end of the day.
     func minuteOfDay(_ key: String) throws(ConfigurationError) -> Int {
-        guard let minute = Self.minuteOfDay(try string(key) ?? "") else {
+        guard let minute = TransferLimits.minuteOfDay(try string(key) ?? "") else {
             throw error(.invalidValue, key, "`\(key)` is not a time of day; write it as `\"08:30\"`")
         }
         return minute
-    }
-
-    /// `08:30` in minutes; nil for any other text.
-    static func minuteOfDay(_ text: String) -> Int? {
-        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        let areDigits = parts.allSatisfy { part in
-            part.count == 2 && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        }
-        guard parts.count == 2, areDigits, let hour = Int(Substring(parts[0])), let minute = Int(Substring(parts[1])),
-            minute < 60, hour * 60 + minute <= 1440
-        else { return nil }
-        return hour * 60 + minute
     }
 
     func policies() throws(ConfigurationError) -> TransferPolicies {

@@ -8,26 +8,6 @@ struct TOMLDraft {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    // MARK: - Values as text
-
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
-
-    static func list(_ texts: [String]) -> String { "[" + texts.map(quoted).joined(separator: ", ") + "]" }
-
     // MARK: - Blocks
 
     private func blocks(_ name: String) -> [TOMLSection] {
@@ -150,7 +130,7 @@ struct TOMLDraft {
     }
 
     private var sections: [TOMLSection] {
-        (try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? []
+        (try? TOMLDocument(parsing: bytes, limits: ConfigurationLimits.toml))?.sections ?? []
     }
 
     /// The end of the line `# key = …`, which shows where the setting would stand, before the next table.
@@ -193,7 +173,7 @@ struct TOMLDraft {
         _ key: String, of name: String, at index: Int, from old: [Element], to new: [Element],
         quoting text: (Element) -> String
     ) {
-        let value = Self.list(new.map(text))
+        let value = TOMLText.list(new.map(text))
         let blocks = self.blocks(name)
         guard blocks.indices.contains(index),
             let entry = blocks[index].entry(key),
@@ -207,7 +187,7 @@ struct TOMLDraft {
             set(key, of: name, at: index, to: value)
             return
         }
-        let added = new.dropFirst(kept.count).map { Self.quoted(text($0)) }
+        let added = new.dropFirst(kept.count).map { TOMLText.quoted(text($0)) }
         let indent = indentation(ofLineAt: entry.elements[0].lowerBound)
         // From the end to the front, so that the offsets before stay true.
         var isLastKept = true

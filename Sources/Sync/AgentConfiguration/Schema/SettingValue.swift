@@ -11,10 +11,10 @@ package enum SettingValue: Equatable, Sendable {
     var literal: String? {
         switch self {
         case .unset: nil
-        case .text(let text): TOMLDraft.quoted(text)
+        case .text(let text): TOMLText.quoted(text)
         case .flag(let isOn): String(isOn)
         case .number(let number): String(number)
-        case .list(let texts): TOMLDraft.list(texts)
+        case .list(let texts): TOMLText.list(texts)
         }
     }
 
@@ -25,7 +25,7 @@ package enum SettingValue: Equatable, Sendable {
         case .text(let text): text
         case .flag(let isOn): String(isOn)
         case .number(let number): String(number)
-        case .list(let texts): TOMLDraft.list(texts)
+        case .list(let texts): TOMLText.list(texts)
         }
     }
 

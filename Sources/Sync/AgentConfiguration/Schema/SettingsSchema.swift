@@ -73,8 +73,8 @@ extension TransferLimits.Window {
             if let first = TransferLimits.Day(rawValue: ends[0]) {
                 guard ends.count <= 2, let last = TransferLimits.Day(rawValue: ends[ends.count - 1]) else { return nil }
                 days.formUnion(Self.days(from: first, to: last))
-            } else if ends.count == 2, times == nil, let from = SettingsTable.minuteOfDay(ends[0]),
-                let to = SettingsTable.minuteOfDay(ends[1])
+            } else if ends.count == 2, times == nil, let from = TransferLimits.minuteOfDay(ends[0]),
+                let to = TransferLimits.minuteOfDay(ends[1])
             {
                 times = (from, to)
             } else {
@@ -117,11 +117,11 @@ extension TransferLimits.Window {
     var literal: String {
         var parts: [String] = []
         let days = TransferLimits.Day.allCases.filter(days.contains).map(\.rawValue)
-        if !days.isEmpty { parts.append("days = \(TOMLDraft.list(days))") }
+        if !days.isEmpty { parts.append("days = \(TOMLText.list(days))") }
         parts.append("from = \"\(Self.clock(from))\"")
         parts.append("to = \"\(Self.clock(to))\"")
         for (key, rate) in [("up", rates.up), ("down", rates.down)] {
-            if let rate { parts.append("\(key) = \(TOMLDraft.quoted(ByteCountText.format(rate) + "/s"))") }
+            if let rate { parts.append("\(key) = \(TOMLText.quoted(ByteCountText.format(rate) + "/s"))") }
         }
         return "{ " + parts.joined(separator: ", ") + " }"
     }

@@ -102,6 +102,20 @@ package struct TransferLimits: Equatable, Sendable {
     }
 }
 
+extension TransferLimits {
+    /// `08:30` in minutes; nil for any other text.
+    static func minuteOfDay(_ text: String) -> Int? {
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        let areDigits = parts.allSatisfy { part in
+            part.count == 2 && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        guard parts.count == 2, areDigits, let hour = Int(Substring(parts[0])), let minute = Int(Substring(parts[1])),
+            minute < 60, hour * 60 + minute <= 1440
+        else { return nil }
+        return hour * 60 + minute
+    }
+}
+
 extension TransferLimits.Day {
     fileprivate var before: Self {
         let all = Self.allCases

@@ -90,7 +90,7 @@ struct JoinRequests: RequestGroup {
                 edits.append(.addFolder(folder))
             }
             // What cannot be is to be known before the other device stores anything.
-            _ = try edits.reduce(configuration) { try $0.applying($1) }
+            _ = try edits.reduce(configuration) { try $1.applied(to: $0) }
             return edits
         }
     }
