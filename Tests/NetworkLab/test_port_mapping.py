@@ -239,6 +239,29 @@ def test_restart_is_announced_and_mapped_again(network, method):
     assert network.fetch_from_outside(host, port) == "mapped"
 
 
+def test_restart_is_announced_by_ipv6_and_the_firewall_opened_again(network):
+    network.ip("router", "addr", "add", "2a00:7::1/64", "dev", "lan", "nodad")
+    network.ip("home", "addr", "add", "2a00:7::2/64", "dev", "eth0", "nodad")
+    wait_until(lambda: "tentative" not in network.inside("router", "ip", "-6", "addr", "show", "dev", "lan", "scope", "link"),
+               "the router's address is its own")
+    shown = network.inside("router", "ip", "-6", "-o", "addr", "show", "dev", "lan", "scope", "link")
+    network.ip("home", "route", "add", "default", "via", shown.split()[3].split("/")[0], "dev", "eth0")
+    network.daemon = router = subprocess.Popen(
+        ["ip", "netns", "exec", f"{network.name}-router", "/usr/bin/python3",
+         os.path.join(os.path.dirname(__file__), "pcp_router.py"), "lan"], stdout=subprocess.PIPE, text=True)
+    assert router.stdout.readline() == "ready\n"
+    probe = network.probe("--methods", "PCP")
+    assert probe.wait_mapped() == ("[2a00:7::2]", 22000)
+    assert router.stdout.readline() == "MAP 22000 3600\n"
+    asked = queue.Queue()
+    threading.Thread(target=lambda: [asked.put(line) for line in router.stdout], daemon=True).start()
+    router.send_signal(signal.SIGHUP)
+    # Ten minutes before the next renewal: only the announcement can be the reason.
+    assert asked.get(timeout=20) == "MAP 22000 3600\n"
+    probe.end()
+    assert asked.get(timeout=10) == "MAP 22000 0\n", "closed at the end"
+
+
 def test_restart_with_upnp_is_noticed_at_a_renewal(network):
     # After the restart the daemon describes itself at another port.
     network.start_daemon(natpmp=False, extra="port=5001\n")

@@ -8,7 +8,7 @@ import Transport
 @testable import PortMapping
 
 /// The whole thing over real sockets, with a router on a loopback address.
-@Suite struct PortMapperTests {
+@Suite(.timeLimit(.minutes(1))) struct PortMapperTests {
     /// Answers datagrams as `FakeRouter` does, from 127.77.0.1:5351.
     private final class LoopbackRouter: ChannelInboundHandler, Sendable {
         typealias InboundIn = AddressedEnvelope<ByteBuffer>
@@ -69,5 +69,26 @@ import Transport
         await running
         #expect(server.router.withLock { $0.mappings } == [:])
         try await socket.close()
+    }
+
+    /// A router announces its restart to all hosts of a link: at 224.0.0.1 by IPv4, at ff02::1 by IPv6.
+    @Test(arguments: ["127.0.0.1", "::1"]) func announcementsOfBothFamiliesAreHeard(host: String) async throws {
+        let free = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "0.0.0.0", port: 0).get()
+        let port = try #require(free.localAddress?.port.flatMap { UInt16(exactly: $0) })
+        try await free.close()
+        let (heard, hear) = AsyncStream<MappingMachine.Event>.makeStream()
+        let sockets = await AnnouncementSockets.open(port: port, on: MultiThreadedEventLoopGroup.singleton) {
+            hear.yield($0)
+        }
+        let router = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: host, port: 0).get()
+        let from = try #require(router.localAddress?.port.flatMap { UInt16(exactly: $0) })
+        let target = try SocketAddress(ipAddress: host, port: Int(port))
+        try await router.writeAndFlush(
+            AddressedEnvelope(remoteAddress: target, data: ByteBuffer(bytes: [2, 0x80, 0, 0])))
+        var events = heard.makeAsyncIterator()
+        #expect(await events.next() == .announcement([2, 0x80, 0, 0], from: address(host), port: from))
+        for socket in sockets + [router] { try await socket.close() }
     }
 }

@@ -108,26 +108,41 @@ struct GatewaySockets: Sendable {
     }
 }
 
-/// Hears routers announce, to all hosts, that they restarted or have another address (RFC 6886 section 3.2.1, RFC 6887 section
-/// 14.1).
-enum AnnouncementSocket {
-    /// - Returns: nil if another program has the port for itself: changes are then noticed at the next renewal.
+/// Hears routers announce, to all hosts, that they restarted or have another address: at 224.0.0.1 and, with PCP, ff02::1 (RFC 6886
+/// section 3.2.1, RFC 6887 section 14.1). Every host is a member of both groups.
+enum AnnouncementSockets {
+    /// Opens one socket for each family.
+    ///
+    /// - Parameter deliver: takes what arrives; called on the sockets' loops.
+    /// - Returns: those that could be opened. One is missing where there is no such family, or another program has the port for itself:
+    ///   changes are then noticed at the next renewal.
     static func open(
-        on group: any EventLoopGroup, deliver: @escaping @Sendable (MappingMachine.Event) -> Void
-    ) async -> (any Channel)? {
-        try? await DatagramBootstrap(group: group.next())
-            .channelOption(.socketOption(.so_reuseaddr), value: 1)
-            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2048))
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        DatagramReceiver(
-                            received: { bytes, sender, port in
-                                deliver(.announcement(bytes, from: sender, port: port))
-                            }, refused: {}))
+        port: UInt16 = NATPMP.announcementPort, on group: any EventLoopGroup,
+        deliver: @escaping @Sendable (MappingMachine.Event) -> Void
+    ) async -> [any Channel] {
+        var channels: [any Channel] = []
+        for host in ["0.0.0.0", "::"] {
+            guard let address = try? SocketAddress(ipAddress: host, port: Int(port)) else { continue }
+            var bootstrap = DatagramBootstrap(group: group.next())
+                .channelOption(.socketOption(.so_reuseaddr), value: 1)
+                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2048))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            DatagramReceiver(
+                                received: { bytes, sender, port in
+                                    deliver(.announcement(bytes, from: sender, port: port))
+                                }, refused: {}))
+                    }
                 }
+            if case .v6 = address {
+                // IPv4 has a socket of its own.
+                bootstrap = bootstrap.channelOption(
+                    ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 1)
             }
-            .bind(host: "0.0.0.0", port: Int(NATPMP.announcementPort)).get()
+            if let channel = try? await bootstrap.bind(to: address).get() { channels.append(channel) }
+        }
+        return channels
     }
 }
 

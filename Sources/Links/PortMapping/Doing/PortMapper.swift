@@ -98,7 +98,7 @@ package actor PortMapper {
     /// Runs until `stop`, or until the task is cancelled; mappings then stay until their leases end. To be called once.
     package func run() async {
         let (heard, hear) = AsyncStream<MappingMachine.Event>.makeStream(bufferingPolicy: .bufferingOldest(16))
-        let announcements = await AnnouncementSocket.open(on: group) { hear.yield($0) }
+        let announcements = await AnnouncementSockets.open(on: group) { hear.yield($0) }
         await withDiscardingTaskGroup { group in
             async let _: Void = tick()
             async let _: Void = pass(on: heard)
@@ -110,7 +110,7 @@ package actor PortMapper {
             // Each deletes what it has mapped and ends; the group waits for them.
             for running in clients.values { running.client.order(.end) }
         }
-        announcements?.close(promise: nil)
+        for channel in announcements { channel.close(promise: nil) }
         announce.finish()
     }
 
