@@ -11,19 +11,21 @@ package final class SharedPort: Sendable {
     /// way it is done by then, so that two devices that dial each other do not meet in the middle of one connection.
     static let delay: TimeAmount = .seconds(1)
 
-    private let ports = Mutex<[UInt16]>([])
+    /// What is listened on: `0.0.0.0` for IPv4 alone, `::` for both families.
+    private let listened = Mutex<[SocketAddress]>([])
 
     package init() {}
 
-    /// Lets others bind to the port of a listening channel: after it was bound, so that a second agent still finds it in use.
-    func share(_ server: any Channel, port: UInt16) {
-        guard let options = server as? any SocketOptionProvider else { return }
+    /// Lets others bind to the port of a channel that listens at all addresses: after it was bound, so that a second agent still finds
+    /// it in use.
+    func share(_ server: any Channel) {
+        guard let options = server as? any SocketOptionProvider, let address = server.localAddress else { return }
         let isShared = options.unsafeSetSocketOption(
             level: .init(rawValue: SOL_SOCKET), name: .init(rawValue: SO_REUSEPORT), value: CInt(1))
-        isShared.whenSuccess { self.ports.withLock { $0.append(port) } }
+        isShared.whenSuccess { self.listened.withLock { $0.append(address) } }
         server.closeFuture.whenComplete { _ in
-            self.ports.withLock { ports in
-                if let index = ports.firstIndex(of: port) { ports.remove(at: index) }
+            self.listened.withLock { listened in
+                if let index = listened.firstIndex(of: address) { listened.remove(at: index) }
             }
         }
     }
@@ -42,8 +44,10 @@ package final class SharedPort: Sendable {
     }
 
     private func origin(isIPv4: Bool) -> SocketAddress? {
-        guard let port = ports.withLock({ $0.first }) else { return nil }
-        return try? SocketAddress(ipAddress: isIPv4 ? "0.0.0.0" : "::", port: Int(port))
+        let port = listened.withLock { listened in
+            listened.first { if case .v6 = $0 { true } else { isIPv4 } }?.port
+        }
+        return port.flatMap { try? SocketAddress(ipAddress: isIPv4 ? "0.0.0.0" : "::", port: $0) }
     }
 
     /// Connects by `bootstrap`, and if that takes longer than `delay`, from `origin` as well; gives the channel that is
