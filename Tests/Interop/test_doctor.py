@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 
 import pytest
 
@@ -125,6 +126,37 @@ def test_no_fuse(pair):
         pytest.skip("no program can be hidden here")
     code, found = examined(agent, ["unshare", "-m", "sh", "-c", hidden, "sh", *agent.command("doctor", "--json")])
     assert code == 0 and found["fusermount3"][0]["command"] == "sudo apt install fuse3"
+
+
+def clock(agent):
+    """What doctor says of the clocks."""
+    report = agent.document("doctor")
+    return next(f for f in report["findings"] if f["code"] == "clock-skew")
+
+
+def test_two_agents_tell_each_other_the_time(lab):
+    here, there = lab.agent("here"), lab.agent("there")
+    lab.introduce(here, there)
+    there.add_device(here.id, "here")
+    here.wait_connected(there.id)
+    there.wait_connected(here.id)
+    for agent in (here, there):
+        assert clock(agent)["message"] == "The clock agrees with those of the connected devices."
+
+
+def test_a_clock_that_is_wrong(lab):
+    """A known device gets the time, in nanoseconds, and is told apart by its own; a stranger gets none."""
+    agent, peer, stranger = lab.agent(), lab.peer("peer"), lab.peer("stranger")
+    lab.introduce(agent, peer)
+    hello = peer.hello()
+    peer.hello = lambda: hello | {"num_connections": 1, "timestamp": time.time_ns() + 3600 * 10**9}
+    session = peer.dial_until(agent.address)
+    assert abs(session.hello["timestamp"] - time.time_ns()) < 60 * 10**9
+    found = wait_until(lambda: (one := clock(agent))["state"] == "warning" and one, what="the clock is seen")
+    assert found["message"].startswith("The clock of peer is ") and "ahead of this one's" in found["message"], found
+    unknown = stranger.dial(agent.address)
+    unknown.wait_end()
+    assert unknown.hello is not None and not unknown.hello.get("timestamp") and not unknown.hello.get("device_name")
 
 
 def members(path):

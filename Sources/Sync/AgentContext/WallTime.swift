@@ -24,6 +24,13 @@ package struct WallTime: Hashable, Sendable, Comparable {
         return Int64(local.tm_gmtoff)
     }
 
+    /// Nanoseconds since 1970, as far as 64 bits reach: to the year 2262.
+    package var unixNanoseconds: Int64 {
+        let (whole, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflows) = whole.addingReportingOverflow(Int64(nanoseconds))
+        return isTooFar || overflows ? (seconds < 0 ? .min : .max) : sum
+    }
+
     package static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }

@@ -123,10 +123,13 @@ package struct LinkEnvironment: Sendable {
         return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
     }
 
+    /// A known device is told the name and the time, others neither.
+    ///
     /// - Parameter connections: how many are wanted with the device.
     package func hello(isKnown: Bool, connections: Int) -> Hello {
         Hello(
             deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
-            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections) : 0)
+            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections) : 0,
+            timestamp: isKnown ? time.wall().unixNanoseconds : 0)
     }
 }
