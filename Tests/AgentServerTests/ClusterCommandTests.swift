@@ -198,10 +198,56 @@ struct ClusterCommandTests {
         (DeviceStatus(id: "A", name: "nas", isConnected: false, addresses: ["dynamic"]), "--address"),
         (DeviceStatus(id: "A", name: "nas", isConnected: false), "switch it on"),
         (DeviceStatus(id: "A", name: "nas", isConnected: false, addresses: ["tcp://a:1"]), "switched on"),
+        (
+            DeviceStatus(id: "A", name: "nas", isConnected: false, lastError: "tcp://a:1: refused", ways: [refused]),
+            "tcp://a:1: refused"
+        ),
+        (
+            DeviceStatus(
+                id: "A", name: "nas", isConnected: false, lastError: "the link ended", ways: [refused, late, relaysOff]),
+            "the link ended (2 addresses tried, 1 not tried; `synctrain reach` shows each)"
+        ),
+        (
+            DeviceStatus(id: "A", name: "nas", isConnected: false, ways: [late, refused]),
+            "tcp://b:1: timed out (2 addresses tried; `synctrain reach` shows each)"
+        ),
+        (
+            DeviceStatus(id: "A", name: "nas", isConnected: false, ways: [relaysOff]),
+            "relay://r:1: relays are switched off"
+        ),
     ]
+
+    private static let refused = DeviceWay(
+        address: "tcp://a:1", outcome: DeviceWay.failed, source: "local", message: "refused",
+        time: "2026-11-25T10:00:00Z")
+    private static let late = DeviceWay(
+        address: "tcp://b:1", outcome: DeviceWay.failed, source: "global", message: "tcp://b:1: timed out",
+        time: "2026-11-25T10:00:01Z")
+    private static let relaysOff = DeviceWay(
+        address: "relay://r:1", outcome: DeviceWay.notTried, message: "relays are switched off")
 
     @Test(arguments: devices.indices) func aDeviceThatIsNotConnectedHasARemedy(_ number: Int) {
         #expect(StatusRendering.remark(Self.devices[number].0).contains(Self.devices[number].1))
+    }
+
+    @Test func statusSaysWhyALinkIsNotDirect() {
+        func detour(_ transport: String, _ ways: [DeviceWay], rate: Int64? = nil) -> String? {
+            let used = DeviceWay(
+                address: "relay://r:1", outcome: DeviceWay.connected, transport: transport, links: 1,
+                bytesPerSecond: rate)
+            return StatusRendering.detour(
+                DeviceStatus(
+                    id: "A", name: "nas", isConnected: true, transport: transport, address: "relay://r:1",
+                    ways: [used] + ways))
+        }
+        #expect(detour("tcp-wan", [Self.refused]) == nil)
+        #expect(detour("relay", []) == nil)
+        #expect(detour("relay", [Self.refused]) == "over a relay, not directly: tcp://a:1: refused")
+        #expect(
+            detour("relay", [Self.refused, Self.late], rate: 3 << 20)
+                == "over a relay at 3.0 MiB/s, not directly: tcp://b:1: timed out (2 addresses tried; `synctrain reach` shows each)"
+        )
+        #expect(detour("gatt", [Self.refused]) == "over gatt, not directly: tcp://a:1: refused")
     }
 
     @Test func statusSaysWhatIsWaitedFor() {

@@ -508,11 +508,16 @@ extension AgentStatus {
         ],
         devices: [
             DeviceStatus(
-                id: "AAAAAAA-B", name: "nas", isConnected: true, transport: "tcp", address: "10.0.0.2:22000",
+                id: "AAAAAAA-B", name: "nas", isConnected: true, transport: "tcp-lan", address: "10.0.0.2:22000",
                 addresses: ["dynamic"], client: "syncthing v2", lastSeen: Sample.time, bytesIn: 1234, bytesOut: 99),
             DeviceStatus(
                 id: "CCCCCCC-D", name: "phone", isConnected: false, addresses: ["tcp://10.0.0.3:22000"],
-                lastSeen: nil, lastError: "connection refused"),
+                lastSeen: nil, lastError: "connection refused",
+                ways: [
+                    DeviceWay(
+                        address: "tcp://10.0.0.3:22000", outcome: DeviceWay.failed, source: "configured",
+                        message: "connection refused", time: Sample.time)
+                ]),
         ],
         transfers: [
             TransferStatus(folder: "docs", path: "a/b.bin", bytesDone: 50, bytesTotal: 200, holders: ["AAAAAAA-B"])

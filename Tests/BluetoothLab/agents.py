@@ -108,7 +108,7 @@ class Agent(interop.Agent):
     def wait_link(self, kind):
         def reached():
             peer = self.peer
-            return peer if peer["connected"] and peer["transport"] == kind else None
+            return peer if peer["connected"] and peer["transport"].startswith(kind) else None
         return wait_until(reached, LONG, f"{self.name} has a link by {kind}: {self.peer}", child=self, every=0.3)
 
 

@@ -47,7 +47,7 @@ class Pair:
     def plug_in(self):
         """From now on there is a network."""
         self.near.run("device", "add", self.far.id, "--address", self.far_tcp, "--address", "virtual://far")
-        wait_until(lambda: self.near.status()["devices"][0].get("transport") == "tcp", 60, "the link is on the network")
+        wait_until(lambda: self.near.status()["devices"][0].get("transport") == "tcp-lan", 60, "the link is on the network")
 
     @property
     def far_tcp(self):

@@ -22,7 +22,7 @@ def test_pairing_by_id_in_either_direction(lab):
     agent.wait_connected(node.id)
     node.wait_connected(agent.id)
     device = next(d for d in agent.status()["devices"] if d["id"] == node.id)
-    assert device["name"] == "real" and device["transport"] == "tcp"
+    assert device["name"] == "real" and device["transport"] == "tcp-lan"
     assert str(node.port) in device["address"]
     connection = node.connections()["connections"][agent.id]
     assert "TLS1.3" in connection["crypto"]

@@ -192,6 +192,31 @@ def test_a_devices_own_limit_holds_beside_others(lab):
     assert "down" not in configuration(agent)["device"][0]
 
 
+def test_status_says_what_was_tried(lab):
+    """A port that nothing listens on, and a relay while relays are off: each with its answer, and where to see more."""
+    agent, other = lab.agent(), lab.agent("other", start=False)
+    addresses = other.address, "tcp://127.0.0.1:1", RELAY
+    agent.run("device", "add", other.id, "--name", "nas", *(word for a in addresses for word in ("--address", a)))
+
+    def ways():
+        found = {way["address"]: way for way in agent.status()["devices"][0]["ways"]}
+        return found if set(found) >= set(addresses) else None
+    found = wait_until(ways, what="each address is there")
+    assert [found[a]["outcome"] for a in addresses] == ["failed", "failed", "not-tried"], found
+    assert "refused" in found[addresses[0]]["message"] and found[addresses[0]]["source"] == "configured"
+    assert "relays are switched off" in found[RELAY]["message"]
+    text = agent.run("status").stdout.decode()
+    line = next(line for line in text.splitlines() if line.startswith("nas: "))
+    assert "refused" in line and line.endswith("(2 addresses tried, 1 not tried; `synctrain reach` shows each)"), line
+    other.start()
+    agent.wait_connected(other.id)
+    device = agent.status()["devices"][0]
+    assert device["transport"] == "tcp-lan"
+    used = [way for way in device["ways"] if way["outcome"] == "connected"]
+    assert used[0]["transport"] == "tcp-lan" and used[0]["links"] >= 1
+    assert other.address not in [way["address"] for way in device["ways"] if way["outcome"] == "failed"]
+
+
 def proxied(lab, variables):
     agent = lab.agent(start=False)
     agent.variables = {"ALL_PROXY": "", "HTTPS_PROXY": "", "all_proxy": "", "https_proxy": "", **variables}

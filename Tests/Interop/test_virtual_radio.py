@@ -225,12 +225,12 @@ def test_a_network_takes_over_in_the_middle_of_a_fetch(lab):
     fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
     wait_until(lambda: radio.carried("far", "near") > 150_000, 60, "a part of the film")
     cable = Cable(port, far.port)
-    wait_until(lambda: near.status()["devices"][0].get("transport") == "tcp", 60, "the link is on the network")
+    wait_until(lambda: near.status()["devices"][0].get("transport") == "tcp-lan", 60, "the link is on the network")
     assert fetch.process.wait(60) == 0
     assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
     assert radio.carried("far", "near") < size
     wait_until(lambda: radio.statistics["open"] == 0, 20, "the air is free")
-    assert far.status()["devices"][0]["transport"] == "tcp"
+    assert far.status()["devices"][0]["transport"] == "tcp-lan"
     cable.unplug()
 
 

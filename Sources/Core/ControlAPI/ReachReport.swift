@@ -89,13 +89,19 @@ package struct ReachReport: Codable, Equatable, Sendable {
         package var name: String
         /// The addresses of the links in use, that of the index exchange first; empty while it is not connected.
         package var links: [String]
+        /// What links of `links` carried when they were busy last, in bytes per second, by their texts; those of one text together.
+        package var rates: [String: Int64]
         package var failures: [Failure]
         package var untried: [Untried]
 
-        package init(id: String, name: String, links: [String], failures: [Failure], untried: [Untried] = []) {
+        package init(
+            id: String, name: String, links: [String], rates: [String: Int64] = [:], failures: [Failure],
+            untried: [Untried] = []
+        ) {
             self.id = id
             self.name = name
             self.links = links
+            self.rates = rates
             self.failures = failures
             self.untried = untried
         }

@@ -79,7 +79,7 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     /// It rests because somebody here said so; `pausedUntil` is RFC 3339, nil until told otherwise.
     package var isPaused: Bool
     package var pausedUntil: String?
-    /// `tcp` and so on, while connected.
+    /// `tcp-lan`, `tcp-wan`, `relay`, `l2cap`, `gatt` or `virtual`, while connected.
     package var transport: String?
     /// Of the other end, while connected.
     package var address: String?
@@ -97,6 +97,8 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     package var introducedBy: String?
     /// Whether the device's user has accepted this one; nil while nobody can say.
     package var acceptance: Acceptance?
+    /// Every address that is in use, failed, or is not tried, in this order.
+    package var ways: [DeviceWay]
 
     package enum Acceptance: String, Codable, Sendable, CaseIterable {
         /// It greets this device and then closes the connection: it does not know this device yet, or has paused it.
@@ -109,7 +111,7 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
         bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
-        introducedBy: String? = nil, acceptance: Acceptance? = nil
+        introducedBy: String? = nil, acceptance: Acceptance? = nil, ways: [DeviceWay] = []
     ) {
         self.id = id
         self.name = name
@@ -126,11 +128,12 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         self.pausedUntil = pausedUntil
         self.introducedBy = introducedBy
         self.acceptance = acceptance
+        self.ways = ways
     }
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, isPaused = "paused", pausedUntil, introducedBy, acceptance
+        case lastError, isPaused = "paused", pausedUntil, introducedBy, acceptance, ways
     }
 }
 
@@ -155,6 +158,7 @@ extension DeviceStatus: Decodable {
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
             pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
             introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy),
-            acceptance: try container.decodeIfPresent(String.self, forKey: .acceptance).flatMap(Acceptance.init))
+            acceptance: try container.decodeIfPresent(String.self, forKey: .acceptance).flatMap(Acceptance.init),
+            ways: try container.decodeIfPresent([DeviceWay].self, forKey: .ways) ?? [])
     }
 }

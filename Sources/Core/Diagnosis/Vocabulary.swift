@@ -5,9 +5,9 @@ package enum Vocabulary {
     package static let words = Set(text.split { $0 == "|" || $0.isNewline || $0 == " " }.map { String($0) })
 
     private static let text = """
-        a|aa|aaaqeay|aac|ab|abandoned|abcdef|able|about|above|absent|absolute|abstract|ac|accept|accepted|accepts|
-        access|accessdenied|according|accounts|ack|acknowledgement|acknowledges|acl|acquire|acquirenotify|acquirewrite|
-        across|action|actions|active|ad|adapter|adapters|adc|add|addanyportmapping|added|adding|addmatch|
+        a|aa|aaaqeay|aac|ab|abandoned|abcdef|able|about|above|absent|absolute|abstract|ac|accept|acceptance|accepted|
+        accepts|access|accessdenied|according|accounts|ack|acknowledgement|acknowledges|acl|acquire|acquirenotify|
+        acquirewrite|across|action|actions|active|ad|adapter|adapters|adc|add|addanyportmapping|added|adding|addmatch|
         addportmapping|address|addresses|addresstype|adds|admin|admins|admit|adopt|advertise|advertisement|advertising|
         advice|ae|aes|af|after|ag|again|against|age|agent|agents|aggregate|ago|agree|agreement|agrees|aiff|air|
         airbytes|airplane|airtime|album|alert|align|all|allocate|allow|allowed|allowednetwork|allows|almost|alone|
@@ -22,8 +22,8 @@ package enum Vocabulary {
         bbe|bc|bca|bcb|bcc|bd|be|because|become|becomes|been|before|began|begin|beginning|begins|begun|behind|being|
         belong|belongs|below|bep|beside|besides|best|between|beyond|bf|bfa|bin|bind|bit|bits|bittorrent|blank|ble|blob|
         block|blocked|blocklist|blocklistbykey|blocklistdata|blocks|bluetooth|bluetoothctl|bluetoothd|bluez|bmp|board|
-        body|boolean|both|bound|boundary|braces|bracket|brackets|break|breaks|bring|broke|broken|browser|browsers|
-        bubblewrap|budget|buffer|bug|bus|busy|but|bwrap|by|byte|bytecount|bytecounttext|bytelimit|byteranges|bytes|
+        body|boolean|both|boundary|braces|bracket|brackets|break|breaks|bring|broke|broken|browser|browsers|bubblewrap|
+        budget|buffer|bug|bundle|bus|busy|but|bwrap|by|byte|bytecount|bytecounttext|bytelimit|byteranges|bytes|
         bytesdone|bz|bzip|c|ca|cache|cached|cajbifq|call|called|calling|came|can|cancel|cancelled|candidates|cannot|
         cap|capabilities|carried|carries|carry|case|cat|cause|cb|cbf|cc|cca|ccb|cd|cdata|ce|cell|central|centre|cert|
         certificate|certificates|certname|cf|cgroup|change|changed|changednanoseconds|changepage|changes|channel|
@@ -53,11 +53,11 @@ package enum Vocabulary {
         docx|does|doesnotexist|done|doomed|dot|dots|dotted|double|doubt|doubted|doubtful|down|download|downloaded|
         downloading|downloads|drafts|drain|drainerrors|drop|dropped|droppeddatagrams|dry|dryrun|dumb|dup|duplicate|
         duplicatedata|durable|duration|during|dynamic|dypqg|e|ea|eaa|eab|eac|each|ead|eae|eaf|earlier|early|eaudaob|eb|
-        eba|ebb|ebc|ebd|ebe|ebf|ec|eca|ecb|ecc|ecd|ece|ecf|echo|ed|eda|edb|edc|edd|ede|edf|edit|editing|editor|edits|
-        ee|eea|eeb|eec|eed|eee|eef|ef|effect|eib|either|element|elements|elliptic|else|elsewhere|embedded|emptied|
-        empty|emptypackets|en|enable|enabled|enables|enabling|enclosed|encode|encoded|encoding|encodingstyle|encrypt|
-        encrypted|encryptionpassword|end|ended|endless|endpoint|ends|energy|enough|enter|entity|entries|entry|
-        entrybyname|envelope|environment|eof|ephemeralpublickey|epoch|epub|equal|equiv|errno|error|errorcode|
+        eba|ebb|ebc|ebd|ebe|ebf|ec|eca|ecb|ecc|ecd|ece|ecf|echo|ed|eda|edb|edc|edd|ede|edf|edit|edited|editing|editor|
+        edits|ee|eea|eeb|eec|eed|eee|eef|ef|effect|eib|either|element|elements|elliptic|else|elsewhere|embedded|
+        emptied|empty|emptypackets|en|enable|enabled|enables|enabling|enclosed|encode|encoded|encoding|encodingstyle|
+        encrypt|encrypted|encryptionpassword|end|ended|endless|endpoint|ends|energy|enough|enter|entity|entries|entry|
+        entrybyname|env|envelope|environment|eof|ephemeralpublickey|epoch|epub|equal|equiv|errno|error|errorcode|
         errordescription|errors|escape|escaped|escapedname|established|etag|etc|eth|even|event|eventfd|events|every|
         everything|everywhere|evince|exact|exactly|examine|example|exceeded|excel|except|exception|exceptions|exchange|
         exchanged|exclude|excluded|excludes|exe|exec|execstart|exempt|exist|existed|existing|exists|exit|exited|exits|
@@ -65,81 +65,83 @@ package enum Vocabulary {
         extract|extraneous|extras|f|fa|faa|fab|fac|factor|facts|fad|fae|faf|fail|failed|failure|failures|fallback|
         false|fast|fatal|fate|fault|fb|fba|fbb|fbc|fbe|fbf|fc|fca|fcb|fcc|fcd|fce|fcf|fcntl|fd|fda|fdb|fdd|fde|fdf|fe|
         fea|feb|fec|fed|fee|feed|fef|fetch|fetched|fetches|fetching|few|fewer|ff|ffa|ffb|ffc|ffd|ffe|fffd|ffff|ffmpeg|
-        ffmpegthumbnai|ffmpegthumbnail|field|fields|file|filename|files|fill|film|films|filter|find|finding|findings|
-        finds|finish|finished|firewall|firmware|first|fish|fit|fits|five|fixed|flac|flag|flags|flatpak|flight|float|
-        flock|floor|flv|folder|folders|follow|followed|follows|font|for|forbid|force|foreground|foreign|forever|forget|
-        form|format|forward|forwarding|forwards|found|fpath|fraction|frame|framebytes|frames|free|freed|freedesktop|
-        freedfiles|freeing|frees|fri|friday|friendlyname|from|front|fs|fsize|fsname|fspath|ftyp|full|further|fuse|
-        fusermount|future|g|gap|garbage|gateway|gateways|gatt|gattcharacteristic|gattmanager|gattservice|gave|gb|gcm|
-        gd|gdk|general|generated|generic|get|getall|getexternalipaddress|getmanagedobjects|getnameowner|gets|
-        getsockopt|ghostdrop|ghst|gib|gid|gif|gigabyte|give|given|gives|global|globalannounceserver|glycin|gmt|gnome|
-        go|goes|gone|good|gp|gpp|granted|grants|greet|greeted|greeting|greets|grep|ground|group|groups|gsf|gt|guard|
-        guess|guest|gz|gzip|h|had|half|halt|halted|hand|handlers|handshake|handshaking|happens|hard|hardware|has|hash|
-        hasheardmode|hashed|hashes|have|hci|hdlr|head|header|headers|heard|heic|heif|height|heim|heis|heix|held|hello|
-        helloack|help|helpers|helps|here|hex|hexadecimal|hidden|hide|higher|hint|hints|hkdf|hmac|hold|holder|holders|
-        holds|home|horizon|host|hosts|hosttext|hot|hour|hours|how|hpp|href|htm|html|http|httponly|https|human|hurried|
-        i|ib|ibceqtc|ico|icon|iconv|id|identity|idle|ids|if|ignore|ignored|ignoredfolder|ignores|image|images|img|
-        immediate|impaired|implicit|import|important|impossible|in|inbox|include|included|includes|including|incoming|
-        incompatible|incomplete|independently|index|indexed|indexes|indexid|indexstore|inet|inexpressible|inf|info|
-        inherited|ini|init|initialised|initiator|inline|inode|inotify|inprogress|input|insecure|insert|inside|inspect|
-        install|installation|installed|installer|instance|instances|instant|instead|int|integer|integers|intended|
-        intercepting|interface|interfaces|interfacesadded|interfacesremoved|interleaved|internal|internet|interrupted|
-        interruption|interval|intime|into|introduce|introduced|introducedby|introducer|introducers|introduces|
-        introduction|introductions|invalid|invalidargs|invalidation|invalidoffset|invalidsnihostname|invitation|
-        invitations|invite|invited|inviting|io|ip|ipc|ipv|is|isconnected|isdryrun|isempty|isended|isfinite|isgiven|
-        ishere|ismutual|iso|isopen|ispolicy|isselecting|issending|isshown|iszero|it|item|items|its|itself|j|jan|java|
-        javascript|job|jobdocument|joblist|jobs|join|joined|joining|joliet|journal|journalctl|jpe|jpeg|jpg|js|json|jul|
-        jun|just|jxl|k|kb|keep|keepfolder|keeping|keepnote|keepnotebydevice|keeppeer|keeps|kept|kernel|key|
-        keyencipherment|keys|keytype|kib|kill|killed|kind|kinds|kioworker|kmgtkmgt|know|known|knows|l|label|lacks|lang|
-        language|laptop|large|larger|largest|last|lasts|lastseen|lately|latency|later|latest|layout|lazy|lc|ld|le|
-        leading|leads|leadvertisement|leadvertisingmanager|learn|lease|least|leave|leaves|left|leftoutbelow|legacy|
-        length|less|let|lets|letter|letters|level|levels|lib|libcrypto|libfuse|library|libvips|lifetime|light|limit|
-        limited|limitnofile|limits|line|lines|linger|link|linked|links|linux|lisbon|list|listed|listen|listenaddress|
-        listened|listening|listens|listing|lists|literal|lives|load|local|localannounceenabled|localblock|localbytes|
-        localdirectories|localfiles|localhost|localsearch|location|lock|locked|lockpersonality|locks|log|logged|logger|
-        login|loginctl|loglevel|logout|logs|long|longer|look|looked|looking|lookup|lookups|loopback|lose|loses|losing|
-        loss|lost|low|lower|lpt|ls|lt|lz|m|mac|machine|machines|macs|made|make|maker|malformed|man|manage|manifest|
-        manual|many|map|mapped|mapping|mappings|maps|mar|margin|mark|markdown|marker|marks|mass|master|match|matched|
-        matches|matching|matroska|matters|max|maxadvlen|maxage|maxchunk|maximum|maxrecvkbps|maxsendkbps|maxsequence|
-        maxsingleentrysize|maxtotalsize|maxwindow|may|mb|mbit|md|mdat|mdia|me|mean|means|meanwhile|measure|measured|
-        measurement|mebibyte|media|member|members|memory|merge|merged|message|messages|meta|metadata|metered|method|
-        methods|metric|mib|mid|middle|midi|mif|mimetype|min|mine|miner|minf|minimum|minute|minutes|mismatch|missed|
-        missing|mistake|mjpeg|mjs|mkv|mode|modes|modification|modified|modifiedby|modprobe|module|modules|moment|mon|
-        monday|monotonic|month|moov|more|most|mount|mounted|mountinfo|mounting|mountpoint|mounts|mov|move|moved|mp|
-        mpeg|mpegurl|mpg|mps|mpv|ms|msf|msvideo|msword|mts|mtu|much|multicast|multipart|multiplier|must|mutual|mvex|mx|
-        n|nackbitmap|nall|name|named|namehasnoowner|nameless|nameownerchanged|names|namespace|namespaces|nan|
-        nanosecond|nanoseconds|nas|nat|natenabled|native|ncontent|ndata|ndjson|near|nearby|nearest|necessary|need|
-        needed|needs|negative|neither|nested|nests|net|network|networkmanager|networks|never|new|newcomer|newenabled|
-        newer|newest|newexternalipaddress|newexternalport|newinternalclient|newinternalport|newleaseduration|
-        newprotocol|newremotehost|newreservedport|next|nfc|nfo|nhost|nil|nnext|no|noannounce|noatime|nobody|node|nodev|
-        nofile|nokey|nolookup|nonce|none|nonewprivileges|nor|noreply|normal|normally|nosniff|nostdin|nosuid|not|
-        notauthorized|notconnected|note|notes|nothing|notice|noticed|notifications|notify|notifyacquired|notifying|
-        notpermitted|notready|notsupported|noun|nov|now|nowhere|nproc|nsettings|nthe|ntp|nul|null|nullable|number|
-        numbers|numconnections|numeric|o|oasis|object|objectmanager|obstacle|obstacles|occupant|oct|octet|odd|odp|ods|
-        odt|of|off|offer|offered|offers|office|officedocument|offline|offset|often|oga|ogg|oggs|ogv|ok|old|older|
-        oldest|oldname|omit|omitted|on|onbattery|once|one|ones|onion|online|only|open|openapi|opendocument|opened|
-        opener|opening|opens|openssl|openxmlformats|operation|operator|option|optional|options|opus|or|order|ordinary|
-        org|origin|original|otf|other|others|otherwise|ours|ourself|out|outcome|outcomes|outdated|output|outside|over|
-        overflow|overlap|overloaded|override|overriding|overruled|overtaken|overwrite|own|owner|ownership|owns|p|pack|
-        package|packages|packed|packet|packets|pad|padding|page|pages|pair|paired|pairing|pairs|param|parameter|
-        parameters|parent|parentofselected|parser|part|partial|partials|partly|parts|passed|passes|passphrase|password|
-        passwords|patch|path|paths|pattern|patterns|pause|paused|payload|pcp|pdf|peer|peers|pem|pending|pendingdevice|
-        pendingfolder|per|percent|percentage|percentages|periodic|periodically|peripheral|permission|permissions|
-        permit|permits|permitted|persists|person|phase|phone|phones|photo|photos|phy|pib|picture|pictures|pid|piece|
-        pieces|pin|ping|pinned|pipe|pixbuf|pixels|pkey|place|placed|places|placing|placinggroup|plain|plan|play|
-        players|plays|plug|plural|pmp|png|pnot|points|policies|policy|poll|pong|pool|port|ports|position|positional|
-        posix|possible|post|power|powered|powerpoint|powerstate|pp|ppt|pptx|pragma|preamble|prefer|preference|prefix|
-        prefixes|prepare|preparing|present|presentation|presentationml|presentbytes|presentdirectories|presented|
-        presentfiles|presenting|presentsymlinks|press|pretend|preview|previous|primary|prime|print|printable|printed|
-        prints|priorities|priority|private|privatekey|prlimit|prn|probe|probing|problem|problems|proc|proceed|process|
-        product|program|programs|progress|project|promise|promised|promises|promote|prompt|propagates|properties|
-        propertieschanged|protection|protobuf|protocol|protocols|protocolversion|prove|provider|proxies|proxy|psm|
-        pthread|public|publickey|pull|purpose|put|py|q|qkrmfyx|qr|quantity|queried|query|question|queued|quick|
-        quicktime|quiet|quot|quota|quote|quoted|quotes|r|radio|radioconditions|raise|ran|random|randomness|range|
-        ranges|rar|rate|rates|rating|ratio|rawvalue|re|reach|reachability|reachable|reached|read|readable|reader|
-        readers|reading|readonly|reads|readvalue|readwrite|ready|real|reannounce|reason|reboot|rebuild|rebuilt|receive|
-        received|receiveencrypted|receiveonly|receiver|receivers|receives|receiving|recently|recheck|recollindex|
-        record|recorded|records|recreate|recreated|recreates|rect|recursive|recursively|recv|redeem|redial|redirected|
+        ffmpegthumbnai|ffmpegthumbnail|field|fields|file|filecount|filename|files|filesdone|fill|film|films|filter|
+        find|finding|findings|finds|finish|finished|firewall|firmware|first|fish|fit|fits|five|fixed|flac|flag|flags|
+        flatpak|flight|float|flock|floor|flv|folder|folders|follow|followed|follows|font|for|forbid|force|foreground|
+        foreign|forever|forget|form|format|forward|forwarding|forwards|found|fpath|fraction|frame|framebytes|frames|
+        free|freed|freedesktop|freedfiles|freeing|frees|fri|friday|friendlyname|from|front|fs|fsize|fsname|fspath|ftyp|
+        full|further|fuse|fusermount|future|g|gap|garbage|gateway|gateways|gatt|gattcharacteristic|gattmanager|
+        gattservice|gave|gb|gcm|gd|gdk|general|generated|generic|get|getall|getexternalipaddress|getmanagedobjects|
+        getnameowner|gets|getsockopt|ghostdrop|ghst|gib|gid|gif|gigabyte|give|given|gives|global|globalannounceserver|
+        glycin|gmt|gnome|go|goes|going|gone|good|goutputstream|gp|gpp|granted|grants|greet|greeted|greeting|greets|
+        grep|ground|group|groups|gsf|gt|guard|guess|guest|gui|gz|gzip|h|had|half|halt|halted|hand|handlers|handshake|
+        handshaking|happens|hard|hardware|has|hash|hasheardmode|hashed|hashes|have|hci|hdlr|head|header|headers|heard|
+        heic|heif|height|heim|heis|heix|held|hello|helloack|help|helpers|helps|here|hex|hexadecimal|hidden|hide|higher|
+        hint|hints|hkdf|hmac|hold|holder|holders|holds|home|horizon|host|hosts|hosttext|hot|hour|hours|how|hpp|href|
+        htm|html|http|httponly|https|human|hurried|i|ib|ibceqtc|ico|icon|iconv|id|identity|idle|ids|if|ignore|ignored|
+        ignoredfolder|ignores|image|images|img|immediate|impaired|implicit|import|important|impossible|in|inbox|
+        include|included|includes|including|incoming|incompatible|incomplete|independently|index|indexed|indexes|
+        indexid|indexstore|inet|inexpressible|inf|info|inherited|ini|init|initialised|initiator|inline|inode|inotify|
+        inprogress|input|insecure|insert|inside|inspect|install|installation|installed|installer|instance|instances|
+        instant|instead|int|integer|integers|intended|intercepting|interface|interfaces|interfacesadded|
+        interfacesremoved|interleaved|internal|internet|interrupted|interruption|interval|intime|into|introduce|
+        introduced|introducedby|introducer|introducers|introduces|introduction|introductions|invalid|invalidargs|
+        invalidation|invalidoffset|invalidsnihostname|invitation|invitations|invite|invited|inviting|io|ip|ipc|ipv|is|
+        isconnected|isdryrun|isempty|isended|isfinite|isgiven|isharmless|ishere|ismutual|iso|isopen|ispaused|ispolicy|
+        isselecting|issending|isshown|iszero|it|item|items|its|itself|j|jan|java|javascript|job|jobdocument|joblist|
+        jobs|join|joined|joining|joliet|journal|journalctl|jpe|jpeg|jpg|js|json|jul|jun|just|jxl|k|kb|keep|keepfolder|
+        keeping|keepnote|keepnotebydevice|keeppeer|keeps|kept|kernel|key|keyencipherment|keys|keytype|kib|kill|killed|
+        kind|kinds|kioworker|kmgtkmgt|know|known|knows|l|label|lacks|lan|lang|language|laptop|large|larger|largest|
+        last|lasts|lastseen|lately|latency|later|latest|layout|lazy|lc|ld|le|leading|leads|leadvertisement|
+        leadvertisingmanager|learn|lease|least|leave|leaves|left|leftoutbelow|legacy|length|less|let|lets|letter|
+        letters|level|levels|lib|libcrypto|libfuse|library|libvips|lifetime|light|limit|limited|limitnofile|limits|
+        line|lines|linger|link|linked|links|linux|lisbon|list|listed|listen|listenaddress|listened|listening|listens|
+        listing|lists|literal|lives|load|local|localannounceenabled|localblock|localbytes|localdirectories|localfiles|
+        localhost|localsearch|location|lock|locked|lockpersonality|locks|log|logged|logger|login|loginctl|loglevel|
+        logname|logout|logs|long|longer|look|looked|looking|lookup|lookups|loopback|lose|loses|losing|loss|lost|low|
+        lower|lpt|ls|lt|lz|m|mac|machine|machines|macs|made|make|maker|makes|malformed|man|manage|manifest|manual|many|
+        map|mapped|mapping|mappings|maps|mar|margin|mark|markdown|marker|marks|mass|master|match|matched|matches|
+        matching|matroska|matters|max|maxadvlen|maxage|maxchunk|maximum|maxrecvkbps|maxsendkbps|maxsequence|
+        maxsingleentrysize|maxtotalsize|maxwindow|may|mb|mbit|md|mdat|mdia|me|mean|means|meant|meanwhile|measure|
+        measured|measurement|mebibyte|media|member|members|memory|mend|merge|merged|message|messages|meta|metadata|
+        metered|method|methods|metric|mib|mid|middle|midi|mif|mimetype|min|mine|miner|minf|minimum|minute|minutes|
+        mismatch|missed|missing|mistake|mjpeg|mjs|mkv|mode|modes|modification|modified|modifiedby|modprobe|module|
+        modules|moment|mon|monday|monotonic|month|moov|more|most|mount|mounted|mountinfo|mounting|mountpoint|mounts|
+        mov|move|moved|mp|mpeg|mpegurl|mpg|mps|mpv|ms|msf|msvideo|msword|mts|mtu|much|multicast|multipart|multiplier|
+        must|mutual|mvex|mx|n|nackbitmap|nall|name|named|namehasnoowner|nameless|nameownerchanged|names|namespace|
+        namespaces|nan|nanosecond|nanoseconds|nas|nat|natenabled|native|ncontent|ndata|ndjson|near|nearby|nearest|
+        necessary|need|needed|needs|negative|neither|nested|nests|net|network|networkmanager|networks|never|new|
+        newcomer|newenabled|newer|newest|newexternalipaddress|newexternalport|newinternalclient|newinternalport|
+        newleaseduration|newprotocol|newremotehost|newreservedport|next|nfc|nfo|nfs|nhost|nil|nnext|no|noannounce|
+        noatime|nobody|node|nodev|nofile|nokey|nolookup|nonce|none|nonewprivileges|nor|noreply|normal|normally|nosniff|
+        nostdin|nosuid|not|notauthorized|notconnected|note|notes|nothing|notice|noticed|notifications|notify|
+        notifyacquired|notifying|notpermitted|notready|notsupported|noun|nov|now|nowhere|nproc|nsettings|nthe|nthis|
+        ntp|nul|null|nullable|number|numbers|numconnections|numeric|o|oasis|object|objectmanager|obstacle|obstacles|
+        occupant|oct|octet|odd|odp|ods|odt|of|off|offer|offered|offers|office|officedocument|offline|offset|often|oga|
+        ogg|oggs|ogv|ok|old|older|oldest|oldname|omit|omitted|on|onbattery|once|one|ones|onion|online|only|open|
+        openapi|opendocument|opened|opener|opening|opens|openssl|openxmlformats|operation|operator|option|optional|
+        options|opus|or|order|ordinary|org|origin|original|os|otf|other|others|otherwise|ours|ourself|out|outcome|
+        outcomes|outdated|output|outside|over|overflow|overlap|overloaded|override|overriding|overruled|overtaken|
+        overview|overwrite|own|owner|ownership|owns|p|pack|package|packages|packed|packet|packets|pad|padding|page|
+        pages|pair|paired|pairing|pairs|param|parameter|parameters|parent|parentofselected|parser|part|partial|
+        partials|partly|parts|passed|passes|passphrase|password|passwords|patch|path|paths|pattern|patterns|pause|
+        paused|payload|pcp|pdf|peer|peers|pem|pending|pendingdevice|pendingfolder|per|percent|percentage|percentages|
+        periodic|periodically|peripheral|permission|permissions|permit|permits|permitted|persists|person|phase|phone|
+        phones|photo|photos|phy|pib|picture|pictures|pid|piece|pieces|pin|ping|pinned|pipe|pixbuf|pixels|pkey|place|
+        placed|places|placing|placinggroup|plain|plan|play|players|plays|plug|plural|pmp|png|pnot|points|policies|
+        policy|poll|pong|pool|port|ports|position|positional|posix|possible|post|power|powered|powerpoint|powerstate|
+        pp|ppt|pptx|pragma|preamble|prefer|preference|prefix|prefixes|prepare|preparing|present|presentation|
+        presentationml|presentbytes|presentdirectories|presented|presentfiles|presenting|presentsymlinks|press|pretend|
+        pretty|preview|previous|primary|prime|print|printable|printed|prints|priorities|priority|private|privatekey|
+        prlimit|prn|probe|probing|problem|problems|proc|proceed|process|product|program|programs|progress|project|
+        promise|promised|promises|promote|prompt|propagates|properties|propertieschanged|protection|protobuf|protocol|
+        protocols|protocolversion|prove|provider|proxies|proxy|pseudonym|pseudonyms|psm|pthread|public|publickey|pull|
+        purpose|put|py|q|qkrmfyx|qr|quantity|queried|query|question|questions|queued|quick|quicktime|quiet|quot|quota|
+        quote|quoted|quotes|r|radio|radioconditions|raise|ran|random|randomness|range|ranges|rar|rate|rates|rating|
+        ratio|rawvalue|re|reach|reachability|reachable|reached|read|readable|reader|readers|reading|readme|readonly|
+        reads|readvalue|readwrite|ready|real|reannounce|reason|reboot|rebuild|rebuilt|receive|received|
+        receiveencrypted|receiveonly|receiver|receivers|receives|receiving|recently|recheck|recollindex|record|
+        recorded|records|recreate|recreated|recreates|rect|recursive|recursively|recv|redeem|redial|redirected|
         redirects|referrer|refresh|refreshed|refusal|refuse|refused|refuses|refusing|registerapplication|registry|
         regular|reinstall|relatime|relative|relay|relays|relaysenabled|release|released|reload|rem|remark|remarks|
         remedy|remote|remoteignoreddevice|remount|removable|removals|remove|removed|removing|rename|renamed|renaming|
@@ -151,52 +153,53 @@ package enum Vocabulary {
         restrictsuidsgid|result|results|resume|resumed|resumes|retire|retirement|retiring|retries|retry|retryable|
         retrying|return|returning|returns|retype|reveal|revert|reverted|reverting|review|revoke|revoked|rewrites|
         rfkill|ri|riff|right|rm|ro|role|roles|room|root|rounded|route|router|routers|row|rowid|rows|rs|rsa|rssi|rst|
-        rules|run|rung|running|runs|runtime|s|sa|safely|said|same|samesite|sandbox|sandboxed|sans|sas|sascode|sat|
+        rules|run|rung|running|runs|runtime|rw|s|sa|safely|said|same|samesite|sandbox|sandboxed|sans|sas|sascode|sat|
         satisfiable|saturday|save|saves|saw|say|says|scalar|scale|scan|scanned|scanning|scans|schedule|schedules|
         schema|schemas|scheme|scope|script|scripts|scrub|scrubbed|scrubbing|scrubs|sd|sealed|search|searched|searches|
-        searching|sec|second|secondary|seconds|secp|secret|security|see|seed|seek|seen|select|selected|selectedbelow|
-        selectedbytes|selecteddirectories|selectedfiles|selectedsymlinks|selecting|selection|selective|selects|self|
-        send|sender|sending|sendonly|sendownership|sendreceive|sends|sendxattrs|sent|sep|separated|separator|sequence|
-        serif|serve|served|server|serverauth|servers|serves|service|servicedata|servicelist|services|servicesresolved|
-        servicetype|serviceunknown|serviceuuids|session|sessionid|sessions|set|setdiscoveryfilter|setenv|sets|
-        setsockopt|setting|settings|settle|settled|several|sh|sha|shape|share|shared|sharers|shares|sharing|shdpnd|
-        sheet|shell|shellword|shm|short|shorten|shorter|should|show|showing|shown|shows|side|sides|sigblk|sigcgt|
-        sigign|sigint|sign|signal|signals|signature|signed|sigpnd|sigterm|silence|silent|simple|simulate|since|single|
-        site|sites|six|size|sizes|skew|skews|skip|skipped|skipping|slack|slash|slow|small|smaller|smaps|sn|snap|
-        snapshot|so|soap|soapaction|sock|socket|socketpair|socks|soft|some|somebody|something|soon|sort|sorted|sought|
-        sound|source|space|spaces|speak|speaks|speed|split|spot|spreadsheet|spreadsheetml|sqlite|src|srt|ss|ssdp|sshfs|
-        st|stage|staged|stagger|staggered|stale|stalled|stand|standard|standing|standings|stands|start|startdiscovery|
-        started|starting|startingat|startnotify|starts|startup|stat|state|stated|states|statistics|status|statuses|
-        stay|stayed|staying|stays|stbl|stco|stdout|stem|step|stfolder|stignore|still|stood|stop|stopdiscovery|
-        stopnotify|stopped|stopping|stops|storage|store|stored|stores|storing|stranger|stream|streambytes|streamed|
-        streams|strerror|strict|stricter|string|strip|structure|stsc|stss|stsz|stuck|stversions|style|subdirectories|
-        subject|subscribe|subtype|such|sudo|suffix|sum|summaries|summary|sun|sunday|superseded|supervision|support|
-        supported|supports|supportsl|suppress|survive|suspend|suspended|suspends|sv|svg|swap|swapping|swift|switch|
-        switched|switches|symbolic|symlink|symlinks|sync|synced|synchronisation|synchronise|synchronises|synchronize|
-        synchronous|syncing|syncownership|syncthing|synctrain|syncxattrs|synopsis|syntax|sys|sysctl|system|systemctl|
-        systemd|systems|systemtext|t|table|tables|tablet|tag|take|taken|takes|tar|target|targets|tasksmax|tb|tcp|td|
-        tee|tell|temp|temporary|ten|term|terminal|test|tested|testing|tests|tex|text|texts|th|than|that|the|their|
-        theirs|them|then|there|these|they|thing|third|this|those|thread|threads|three|through|thu|thum|thumbnai|
-        thumbnail|thumbnails|thursday|tib|tier|tif|tiff|time|timed|timedatectl|timeout|timeoutstopsec|timer|times|
-        timestamp|title|tls|tm|tmp|tmpdir|tmpfs|to|together|token|told|tolength|toml|tomldraft|too|took|tool|tools|tor|
-        torrent|total|totals|totem|touched|tp|tr|trace|tracker|trailing|traits|trak|tram|transcripthash|transfer|
-        transferid|transferred|transfers|transit|transport|transports|trashcan|treat|tree|tried|true|truncate|
-        truncated|trust|trusted|try|trying|ts|tsv|ttf|tue|tuesday|tumblerd|turned|twice|twin|two|txt|type|typed|typeof|
-        typing|u|udp|ui|uid|ulimit|unacknowledged|unavailable|unblock|uncertain|unchanged|unchecked|undecided|under|
-        underscores|understand|understood|undo|undone|unencrypted|unexpected|unicast|unicode|unicodescalarview|union|
-        unique|unit|unkept|unknown|unknownmethod|unknownobject|unless|unlink|unlock|unlocked|unmount|unmounted|unnamed|
-        unpack|unpacks|unpair|unprivileged|unreachable|unreadable|unrecognised|unsafe|unsatisfiable|unseen|unset|
-        unsettled|unshare|unshared|unsigned|unspecified|unsupported|unterminated|until|untried|untrusted|unusable|
-        unwatch|up|update|updated|updates|upload|upnp|upnperror|upower|upper|uri|url|urn|usable|usage|use|used|user|
-        usermod|userns|users|uses|using|usr|ustar|usual|usually|utc|utf|util|uts|uuid|uuids|v|val|valid|value|values|
-        var|variant|varint|vector|verification|verified|verify|verifyack|version|versioning|versions|versionspath|vf|
-        vide|video|viewbox|viewport|vips|virtual|visible|vnd|vob|vtt|w|wait|waited|waiting|waits|waitsfor|wake|wal|
-        wall|wanipconnection|wanpppconnection|want|wanted|wantedby|wants|warning|warnings|was|wasm|watch|watched|
-        watches|watching|wav|way|ways|web|weba|webm|webmanifest|webp|wed|wednesday|welcome|well|were|what|whatever|
-        when|whenever|where|whereis|whether|which|while|whitelist|who|whoever|whole|whose|why|wide|width|will|window|
-        windows|winner|wins|wire|wish|with|withheld|within|without|withpad|wma|wmv|woff|won|word|wordprocessingml|
-        words|work|worked|workers|workingdirectory|works|worse|would|writable|write|writer|writes|writevalue|writing|
-        written|wrong|wrongblocks|wrote|x|xattr|xattrfilter|xattrs|xdg|xhtml|xls|xlsx|xml|xmlns|xmlsoap|xp|xz|y|yaml|
-        ydenbwh|ydiob|year|years|yes|yet|yields|yml|you|your|yours|yourself|yuvj|z|zero|zip|zlib|zone|zsh|zst|zstd|
+        searching|sec|second|secondary|seconds|secp|secret|secrets|security|see|seed|seek|seen|select|selected|
+        selectedbelow|selectedbytes|selecteddirectories|selectedfiles|selectedsymlinks|selecting|selection|selective|
+        selects|self|selinux|send|sender|sending|sendonly|sendownership|sendreceive|sends|sendxattrs|sent|sep|
+        separated|separator|sequence|serif|serve|served|server|serverauth|servers|serves|service|servicedata|
+        servicelist|services|servicesresolved|servicetype|serviceunknown|serviceuuids|session|sessionid|sessions|set|
+        setdiscoveryfilter|setenv|sets|setsockopt|setting|settings|settle|settled|setup|several|sh|sha|shape|share|
+        shared|sharers|shares|sharing|shdpnd|sheet|shell|shellword|shm|short|shorten|shorter|should|show|showing|shown|
+        shows|side|sides|sigblk|sigcgt|sigign|sigint|sign|signal|signals|signature|signed|sigpnd|sigterm|silence|
+        silent|simple|simulate|since|single|site|sites|six|size|sizes|skew|skews|skip|skipped|skipping|slack|slash|
+        slow|small|smaller|smaps|sn|snap|snapshot|so|soap|soapaction|sock|socket|socketpair|socks|soft|some|somebody|
+        something|soon|sort|sorted|sought|sound|source|space|spaces|speak|speaks|speed|split|spot|spreadsheet|
+        spreadsheetml|sqlite|src|srt|ss|ssdp|sshfs|st|stage|staged|stagger|staggered|stale|stalled|stand|standard|
+        standing|standings|stands|start|startdiscovery|started|starting|startingat|startnotify|starts|startup|stat|
+        state|stated|states|statistics|status|statuses|statusrendering|stay|stayed|staying|stays|stbl|stco|stdout|stem|
+        step|stfolder|stignore|still|stood|stop|stopdiscovery|stopnotify|stopped|stopping|stops|storage|store|stored|
+        stores|storing|stranger|stream|streambytes|streamed|streams|strerror|strict|stricter|string|strip|structure|
+        stsc|stss|stsz|stuck|stversions|style|subdirectories|subject|subscribe|subtype|such|sudo|suffix|sum|summaries|
+        summary|sun|sunday|superseded|supervision|support|supported|supports|supportsl|suppress|survive|suspend|
+        suspended|suspends|sv|svg|swap|swapping|swift|switch|switched|switches|swo|swp|swpx|swx|symbolic|symlink|
+        symlinks|sync|synced|synchronisation|synchronise|synchronises|synchronize|synchronous|syncing|syncownership|
+        syncthing|synctrain|syncxattrs|synopsis|syntax|sys|sysctl|system|systemctl|systemd|systems|systemtext|t|table|
+        tables|tablet|tag|take|taken|takes|tar|target|targets|tasksmax|tb|tcp|td|tee|tell|temp|temporary|ten|term|
+        terminal|test|tested|testing|tests|tex|text|texts|th|than|that|the|their|theirs|them|then|there|these|they|
+        thing|things|third|this|those|thread|threads|three|through|thu|thum|thumbnai|thumbnail|thumbnails|thursday|tib|
+        tick|tier|tif|tiff|time|timed|timedatectl|timeout|timeoutstopsec|timer|times|timestamp|title|tls|tm|tmp|tmpdir|
+        tmpfs|to|together|token|told|tolength|toml|tomldraft|too|took|tool|tools|tor|torrent|total|totals|totem|
+        touched|tp|tr|trace|tracker|trailing|traits|trak|tram|transcripthash|transfer|transferid|transferred|transfers|
+        transit|transport|transports|trashcan|treat|tree|tried|trouble|true|truncate|truncated|trust|trusted|try|
+        trying|ts|tsv|ttf|tue|tuesday|tumblerd|turned|twice|twin|two|txt|type|typed|typeof|typing|u|udp|ui|uid|ulimit|
+        unacknowledged|unavailable|unblock|uncertain|unchanged|unchecked|undecided|under|underscores|understand|
+        understood|undo|undone|unencrypted|unexpected|unicast|unicode|unicodescalarview|union|unique|unit|unkept|
+        unknown|unknownmethod|unknownobject|unless|unlink|unlock|unlocked|unmount|unmounted|unnamed|unpack|unpacks|
+        unpair|unprivileged|unreachable|unreadable|unrecognised|unsafe|unsatisfiable|unseen|unset|unsettled|unshare|
+        unshared|unsigned|unspecified|unsupported|unterminated|until|untried|untrusted|unusable|unwatch|up|update|
+        updated|updates|upload|upnp|upnperror|upower|upper|uri|url|urn|usable|usage|use|used|user|usermod|userns|users|
+        uses|using|usr|ustar|usual|usually|utc|utf|util|uts|uuid|uuids|v|val|valid|value|values|var|variant|varint|
+        vector|verification|verified|verify|verifyack|version|versioning|versions|versionspath|vf|vide|video|viewbox|
+        viewport|vips|virtual|visible|vnd|vob|vtt|w|wait|waited|waiting|waits|waitsfor|wake|wal|wall|wan|
+        wanipconnection|wanpppconnection|want|wanted|wantedby|wants|warning|warnings|was|wasm|watch|watched|watches|
+        watching|wav|way|ways|web|weba|webm|webmanifest|webp|wed|wednesday|welcome|well|were|what|whatever|when|
+        whenever|where|whereis|whether|which|while|whitelist|who|whole|whose|why|wide|width|will|window|windows|winner|
+        wins|wire|wish|with|withheld|within|without|withpad|wma|wmv|woff|won|word|wordprocessingml|words|work|worked|
+        workers|workingdirectory|works|worse|would|writable|write|writer|writes|writevalue|writing|written|wrong|
+        wrongblocks|wrote|x|xattr|xattrfilter|xattrs|xdg|xhtml|xls|xlsx|xml|xmlns|xmlsoap|xp|xz|y|yaml|ydenbwh|ydiob|
+        year|years|yes|yet|yields|yml|you|your|yours|yourself|yuvj|z|zero|zip|zlib|zone|zsh|zst|zstd|
         """
 }

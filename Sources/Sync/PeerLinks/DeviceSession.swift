@@ -96,13 +96,6 @@ package actor DeviceSession {
     /// The primary of the links in use; nil while the device is not connected.
     package nonisolated var session: PeerSession? { snapshot.withLock { $0.session } }
 
-    package nonisolated var status: DeviceStatus { state.status(of: id) }
-
-    /// Which links are in use, and what became of the dials that led to none.
-    package nonisolated var reachReport: ReachReport.Device {
-        state.reachReport(of: id, links: source.sessions.map(\.information))
-    }
-
     package func configure(_ configuration: DeviceConfiguration) {
         // Other settings may change what is dialled.
         guard configuration != self.configuration else { return handle(.time) }

@@ -15,7 +15,7 @@ package final class LinkGauge: Sendable {
 
     static let patience: Duration = .seconds(2)
 
-    private let state = Mutex((rate: BusyRate(), carried: Double?.none))
+    private let state = Mutex((rate: BusyRate(), carried: Double?.none, last: Double?.none))
     /// Whether something was sent since the last look.
     private let isUsed = Atomic<Bool>(false)
     private let used = Signal()
@@ -26,9 +26,14 @@ package final class LinkGauge: Sendable {
 
     func ended(_ count: Int, received: Int64, at now: Duration) {
         state.withLock { state in
-            if let carried = state.rate.ended(count, received: received, at: now) { state.carried = carried }
+            if let carried = state.rate.ended(count, received: received, at: now) {
+                (state.carried, state.last) = (carried, carried)
+            }
         }
     }
+
+    /// What came per second when it was busy last.
+    var lastRate: Double? { state.withLock { $0.last } }
 
     func sent() {
         if !isUsed.exchange(true, ordering: .relaxed) { used.notify() }

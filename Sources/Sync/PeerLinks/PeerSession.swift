@@ -156,6 +156,9 @@ package final class PeerSession: BlockSource {
     /// Bytes per second that came of what was asked for in slices; nil while nothing is known.
     package var rate: Double? { turns.rate }
 
+    /// Bytes per second that came when the link was busy last; nil if it never was.
+    var carriedRate: Double? { gauge.lastRate ?? turns.rate }
+
     package var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 
     /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer

@@ -162,12 +162,13 @@ function deviceCard(id, app, reach) {
         act(device.paused ? "Resume" : "Pause", () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
           { "aria-label": `${device.paused ? "Resume" : "Pause"} ${label}`, "data-key": "pause" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(facts, [device.transport, device.address, device.addresses, device.client, device.lastSeen, device.bytesIn, device.bytesOut, device.lastError, device.introducedBy, device.pausedUntil, minute], () => [
+      draw(facts, [device.transport, device.address, device.addresses, device.client, device.lastSeen, device.bytesIn, device.bytesOut, device.lastError, device.introducedBy, device.pausedUntil, waysText(device), minute], () => [
         device.connected
           ? [h("dt", {}, "link"), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
           : [h("dt", {}, "last seen"), h("dd", {}, device.lastSeen ? when(device.lastSeen) : "never")],
         device.pausedUntil && [h("dt", {}, "paused until"), h("dd", {}, new Date(device.pausedUntil).toLocaleString())],
         !device.connected && !device.paused && [h("dt", {}, "why"), h("dd", {}, device.lastError || waitingText(device))],
+        waysText(device) && [h("dt", {}, "addresses"), h("dd", {}, `${waysText(device)}: see “Connections and addresses tried”`)],
         device.client && [h("dt", {}, "program"), h("dd", {}, device.client)],
         h("dt", {}, "carried"), h("dd", {}, `${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
         device.introducedBy && [h("dt", {}, "added by"), h("dd", {}, app.deviceName(device.introducedBy))],
@@ -195,6 +196,15 @@ function deviceCard(id, app, reach) {
         }, { "data-key": "share" }))];
     });
   }
+}
+
+/** How many addresses are in use, failed and are not tried; empty where there is nothing to explain. */
+function waysText({ ways }) {
+  const count = (outcome) => ways.filter((way) => way.outcome === outcome).length;
+  const [used, failed, untried] = [count("connected"), count("failed"), count("not-tried")];
+  if (failed + untried === 0) return "";
+  return [[used, "in use"], [failed, "failed"], [untried, "not tried"]]
+    .filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`).join(", ");
 }
 
 function waitingText(device) {

@@ -95,7 +95,7 @@ export function soon(work, pause = 300) {
 
 /** What a link is carried by, for people. */
 export function transportName(word) {
-  return { tcp: "TCP", l2cap: "Bluetooth L2CAP", gatt: "Bluetooth GATT", virtual: "virtual radio" }[word] ?? word ?? "";
+  return { tcp: "TCP", "tcp-lan": "TCP in this network", "tcp-wan": "TCP", l2cap: "Bluetooth L2CAP", gatt: "Bluetooth GATT", virtual: "virtual radio" }[word] ?? word ?? "";
 }
 
 /** What a folder does, in words. */

@@ -98,7 +98,7 @@ struct RadioDemo {
         from = ContinuousClock.now
         try await show(
             "tablet", "device", "add", laptop, "--address", try await networkAddress(), "--address", "virtual://laptop")
-        try await wait("a link over the network") { $0.devices.contains { $0.transport == "tcp" } }
+        try await wait("a link over the network") { $0.devices.contains { $0.transport?.hasPrefix("tcp") == true } }
         try await show("tablet", "wait", "docs", "--timeout", "120")
         try compare("archive.zip", at: "tablet-docs/archive.zip")
         try await show("tablet", "device", "list")

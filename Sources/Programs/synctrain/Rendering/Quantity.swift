@@ -29,6 +29,9 @@ enum Quantity {
     /// `1 file`, `2 files`.
     static func count(_ number: Int64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
+    /// `1 address`, `2 addresses`.
+    static func addresses(_ number: Int) -> String { "\(number) address\(number == 1 ? "" : "es")" }
+
     /// `1 directory`, `2 directories`.
     static func directories(_ number: Int64) -> String { "\(number) director\(number == 1 ? "y" : "ies")" }
 

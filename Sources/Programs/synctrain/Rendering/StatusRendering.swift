@@ -153,11 +153,42 @@ struct StatusRendering: Sendable {
             }
             lines.append("\(style.name(names[0])): introduced by \(style.name(names[1]))")
         }
-        for device in devices where !device.isConnected {
-            let name = device.name.isEmpty ? Self.short(device.id) : device.name
-            lines.append("\(style.name(name)): \(style.name(Self.remark(device)))")
+        for device in devices {
+            guard let remark = device.isConnected ? Self.detour(device) : Self.remark(device) else { continue }
+            lines.append("\(style.name(Self.name(device.name, device.id))): \(style.name(remark))")
         }
         return lines
+    }
+
+    /// The name of a device; the first group of its id if it has none.
+    static func name(_ name: String, _ id: String) -> String { name.isEmpty ? short(id) : name }
+
+    /// Why a connected device is not connected directly, and how fast the way is; nil where it is, or nothing better is known.
+    static func detour(_ device: DeviceStatus) -> String? {
+        guard let transport = device.transport, !transport.hasPrefix("tcp"), let problem = cause(device) else {
+            return nil
+        }
+        let rate = device.ways.first { $0.address == device.address }?.bytesPerSecond
+        let way = transport == "relay" ? "over a relay" : "over \(transport)"
+        return "\(way)\(rate.map { " at \(Quantity.rate($0))" } ?? ""), not directly: \(problem)"
+    }
+
+    /// What the last dial that failed came to, or why nothing is dialled, and where to see the others; nil if neither is known.
+    private static func cause(_ device: DeviceStatus) -> String? {
+        let failed = device.ways.filter { $0.outcome == DeviceWay.failed }
+        let untried = device.ways.filter { $0.outcome == DeviceWay.notTried }
+        let last = failed.max { ($0.time ?? "") < ($1.time ?? "") } ?? untried.first
+        let text = last.map { way in
+            let message = way.message ?? way.outcome
+            return message.contains(way.address) ? message : "\(way.address): \(message)"
+        }
+        guard let problem = device.isConnected ? text : device.lastError ?? text else { return nil }
+        let tried = [
+            failed.isEmpty ? nil : "\(Quantity.addresses(failed.count)) tried",
+            untried.isEmpty ? nil : "\(untried.count) not tried",
+        ].compactMap { $0 }
+        guard failed.count + untried.count > 1 else { return problem }
+        return "\(problem) (\(tried.joined(separator: ", ")); `synctrain reach` shows each)"
     }
 
     /// Why a device is not connected, and what to do.
@@ -167,7 +198,7 @@ struct StatusRendering: Sendable {
             let end = device.pausedUntil.map { " until \(Timestamp.local($0))" } ?? ""
             return "paused\(end); `synctrain resume --device \(reference)` resumes it"
         }
-        if let error = device.lastError { return error }
+        if let problem = cause(device) { return problem }
         if device.addresses == ["dynamic"] {
             return
                 "not found nearby yet; switch it on, or give its address: `synctrain device add \(device.id) --address "

@@ -1,0 +1,65 @@
+import AgentConfiguration
+import AgentContext
+import ControlAPI
+import LinkRules
+import Testing
+import Transport
+
+@testable import PeerLinks
+
+/// What `status` says of the addresses of a device.
+@Suite struct DeviceWaysTests {
+    @Test func allThatIsKnownIsTold() {
+        var state = DeviceSession.Snapshot(name: "nas", addresses: ["dynamic"], bluetooth: .all, isPaused: false)
+        let time = WallTime(seconds: 0)
+        state.ways = [
+            "tcp://b:1": DialReport(message: "timed out", time: time, source: .global),
+            "tcp://a:1": DialReport(message: "refused", time: time, source: .configured),
+        ]
+        state.obstacles = ["relay://r:1": .relaysOff]
+        let ways = DeviceSession.ways(
+            [
+                .init(kind: .tcp, way: .wideTCP, address: "tcp://c:1", rate: 1000.4),
+                .init(kind: .tcp, way: .wideTCP, address: "tcp://c:1", rate: 2000),
+                .init(kind: .tcp, way: .localTCP, address: "tcp://d:1", rate: nil),
+            ], state)
+        #expect(
+            ways == [
+                DeviceWay(
+                    address: "tcp://c:1", outcome: "connected", transport: "tcp-wan", links: 2, bytesPerSecond: 3000),
+                DeviceWay(address: "tcp://d:1", outcome: "connected", transport: "tcp-lan", links: 1),
+                DeviceWay(
+                    address: "tcp://a:1", outcome: "failed", source: "configured", message: "refused",
+                    time: "1970-01-01T00:00:00Z"),
+                DeviceWay(
+                    address: "tcp://b:1", outcome: "failed", source: "global", message: "timed out",
+                    time: "1970-01-01T00:00:00Z"),
+                DeviceWay(
+                    address: "relay://r:1", outcome: "not-tried",
+                    message: "relays are switched off; set enabled = true under [relays]"),
+            ])
+        #expect(ways.allSatisfy { DeviceWay.outcomes.contains($0.outcome) })
+    }
+
+    @Test func anyRateIsTold() {
+        let state = DeviceSession.Snapshot(name: "nas", addresses: [], bluetooth: .all, isPaused: false)
+        for (rate, told) in [(.nan, 0), (-.infinity, 0), (.infinity, 1_000_000_000_000_000)]
+            as [(Double, Int64?)]
+        {
+            let link = DeviceSession.LinkInUse(kind: .relay, way: .relay, address: "relay://r:1", rate: rate)
+            #expect(DeviceSession.ways([link], state).map(\.bytesPerSecond) == [told])
+        }
+    }
+
+    @Test func everyWayHasAWord() {
+        #expect(LinkWay.allCases.map(\.word) == ["tcp-lan", "tcp-wan", "relay", "l2cap", "gatt", "virtual"])
+    }
+
+    @Test func aGaugeRemembersTheLastRate() {
+        let gauge = LinkGauge()
+        #expect(gauge.lastRate == nil)
+        gauge.asked(BusyRate.enough, received: 0, at: .zero)
+        gauge.ended(BusyRate.enough, received: 4_000_000, at: .seconds(2))
+        #expect(gauge.lastRate == 2_000_000)
+    }
+}
