@@ -141,11 +141,14 @@ struct CommandLineTests {
                   The router at 192.0.2.1 does not answer PCP, NAT-PMP or UPnP.
 
                 nas:
-                  connected: relay relay://192.0.2.9:22067
+                  connected: relay relay://192.0.2.9:22067, 3.0 MiB/s when busy
                   tcp://192.0.2.7:22000 (discovery server): connection refused
 
                 phone:
                   not connected; no address to try
+
+                DDDDDDD:
+                  connected: tcp tcp://192.0.2.6:22000, 3 connections
 
                 """)
     }
@@ -158,6 +161,7 @@ struct CommandLineTests {
                 nas connected to 203.0.113.5:40000.
                 phone (in this network) tested nothing: it was asked too soon.
                 phone (in this network) did not try 192.168.1.2:22000: it connects through a proxy.
+                DDDDDDD connected to 203.0.113.5:22000.
                 Relay: relay://192.0.2.9:22067 is joined.
 
                 Devices elsewhere can connect to this one directly.
@@ -165,7 +169,7 @@ struct CommandLineTests {
                 """)
         let json = await scene.run("reach", "--test", "--json").output
         let test = try ControlJSON.decode(ReachTest.self, from: Array(json.utf8))
-        #expect(test.devices.map(\.results.count) == [2, 1] && test.relay.isReachable)
+        #expect(test.devices.map(\.results.count) == [2, 1, 1] && test.relay.isReachable)
         #expect(json.contains(#""local":true"#) && json.contains(#""reachable":true"#))
         #expect(scene.control?.asked == ["test reach", "test reach"])
     }
@@ -297,7 +301,11 @@ struct CommandLineTests {
         #expect((folder["global"] as? [String: Int]) == ["files": 20, "directories": 3, "bytes": 5_000_000])
         let devices = try #require(object["devices"] as? [[String: Any]])
         #expect(devices[0]["connected"] as? Bool == true)
-        #expect(devices[0]["transport"] as? String == "tcp")
+        #expect(devices[0]["transport"] as? String == "tcp-lan")
+        let ways = try #require(devices[1]["ways"] as? [[String: Any]])
+        #expect(ways.map { $0["address"] as? String } == ["tcp://10.0.0.3:22000"])
+        #expect(ways.map { $0["outcome"] as? String } == ["failed"])
+        #expect(ways.map { $0["message"] as? String } == ["connection refused"])
         #expect(devices[0]["address"] as? String == "10.0.0.2:22000")
         #expect((object["transfers"] as? [Any])?.count == 1)
     }

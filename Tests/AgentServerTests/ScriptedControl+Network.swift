@@ -54,11 +54,15 @@ extension ScriptedControl {
                 devices: [
                     .init(
                         id: "AAAAAAA-B", name: "nas", links: ["relay relay://192.0.2.9:22067"],
+                        rates: ["relay relay://192.0.2.9:22067": 3 << 20],
                         failures: [
                             .init(
                                 address: "tcp://192.0.2.7:22000", source: "global", message: "connection refused",
                                 time: "2026-11-23T00:00:00Z")
                         ]), .init(id: "AAAAAAA-C", name: "phone", links: [], failures: []),
+                    .init(
+                        id: "DDDDDDD-E", name: "", links: Array(repeating: "tcp tcp://192.0.2.6:22000", count: 3),
+                        failures: []),
                 ])
         }
         table.on(Endpoints.testReach) {
@@ -78,6 +82,11 @@ extension ScriptedControl {
                             .init(
                                 address: "tcp://192.168.1.2:22000", outcome: "not-tried",
                                 message: "it connects through a proxy")
+                        ]),
+                    .init(
+                        id: "DDDDDDD-E", name: "", transport: "tcp", isLocal: false,
+                        results: [
+                            .init(address: "tcp://203.0.113.5:22000", outcome: "reached", message: "connected")
                         ]),
                 ], relay: .init(isReachable: true, message: "relay://192.0.2.9:22067 is joined"),
                 advice: "Devices elsewhere can connect to this one directly.")

@@ -132,14 +132,23 @@ import Transport
     }
 
     @Test func theRelayIsPartOfIt() {
-        func relay(_ state: String, problem: String? = nil) -> ReachReport.Relay {
+        func relay(
+            _ state: String, source: String = "relay://192.0.2.9:22067/?id=PIDZCHP", problem: String? = nil
+        ) -> ReachReport.Relay {
             ReachReport.Relay(
-                source: "dynamic+https://x/", address: "relay://192.0.2.9:22067", state: state, joinedSeconds: nil,
+                source: source, address: "relay://192.0.2.9:22067/?id=PIDZCHP", state: state, joinedSeconds: nil,
                 roundTripMilliseconds: nil, problem: problem)
         }
         #expect(ReachTestWords.relay([relay("waiting"), relay("joined")]).isReachable)
         let waiting = ReachTestWords.relay([relay("waiting", problem: "it is full")])
-        #expect(waiting == ReachTest.Relay(isReachable: false, message: "relay://192.0.2.9:22067: it is full"))
+        #expect(waiting == ReachTest.Relay(isReachable: false, message: "192.0.2.9:22067: it is full"))
+        let pooled = ReachTestWords.relay([relay("joined", source: "dynamic+https://relays.syncthing.net/endpoint")])
+        #expect(
+            pooled.message
+                == "192.0.2.9:22067 (from relays.syncthing.net) is joined; other devices reach this one over it")
+        var choosing = relay("choosing", source: "dynamic+https://relays.syncthing.net/endpoint")
+        choosing.address = nil
+        #expect(ReachTestWords.relay([choosing]).message == "relays.syncthing.net: choosing")
         #expect(ReachTestWords.relay([]).message.contains("synctrain network --relays on"))
     }
 }

@@ -67,14 +67,24 @@ enum ReachTestWords {
         if let joined = relays.first(where: { $0.state == "joined" }) {
             return ReachTest.Relay(
                 isReachable: true,
-                message: "\(joined.address ?? joined.source) is joined; other devices reach this one over it")
+                message: "\(name(joined)) is joined; other devices reach this one over it")
         }
         guard let first = relays.first else {
             return ReachTest.Relay(
                 isReachable: false, message: "relays are off; switch them on with `synctrain network --relays on`")
         }
         return ReachTest.Relay(
-            isReachable: false, message: "\(first.address ?? first.source): \(first.problem ?? first.state)")
+            isReachable: false, message: "\(name(first)): \(first.problem ?? first.state)")
+    }
+
+    /// A relay as people know it: its host and port, and where it comes from if that is a list.
+    private static func name(_ relay: ReachReport.Relay) -> String {
+        func host(_ url: String) -> String {
+            let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+            return String(rest.prefix { $0 != "/" && $0 != "?" })
+        }
+        guard let address = relay.address else { return host(relay.source) }
+        return host(address) + (relay.source.hasPrefix("dynamic+") ? " (from \(host(relay.source)))" : "")
     }
 
     /// What follows from the results, with what to do next.

@@ -12,7 +12,8 @@ struct ReachRendering: Sendable {
         lines += section("Routers:", report.routers.map(style.name), ifNone: "not asked for a port")
         if let proxy = report.proxy { lines += section("Proxy:", [style.name(proxy)], ifNone: "") }
         for device in report.devices {
-            lines += section("\(style.name(device.name)):", ways(device), ifNone: "not connected; no address to try")
+            let name = StatusRendering.name(device.name, device.id)
+            lines += section("\(style.name(name)):", ways(device), ifNone: "not connected; no address to try")
         }
         return lines
     }
@@ -46,10 +47,24 @@ struct ReachRendering: Sendable {
     }
 
     private func ways(_ device: ReachReport.Device) -> [String] {
-        device.links.map { "connected: " + style.name($0) }
+        connections(device)
             + device.failures.map { failure in
                 "\(style.name(failure.address)) (\(failure.sourceName)): \(failure.message)"
             }
             + device.untried.map { "\(style.name($0.address)): not tried: \($0.message)" }
+    }
+
+    /// A line for each address that links lead to, in their order.
+    private func connections(_ device: ReachReport.Device) -> [String] {
+        var counts: [String: Int64] = [:]
+        for link in device.links { counts[link, default: 0] += 1 }
+        var lines: [String] = []
+        for link in device.links {
+            guard let count = counts.removeValue(forKey: link) else { continue }
+            let number = count > 1 ? ", \(Quantity.count(count, "connection"))" : ""
+            let rate = device.rates[link].map { ", \(Quantity.rate($0)) when busy" } ?? ""
+            lines.append("connected: \(style.name(link))\(number)\(rate)")
+        }
+        return lines
     }
 }

@@ -7,7 +7,8 @@ struct ReachTestRendering: Sendable {
     func lines(_ test: ReachTest) -> [String] {
         var lines: [String] = []
         for device in test.devices {
-            let name = style.name(device.name) + (device.isLocal ? " (in this network)" : "")
+            let name =
+                style.name(StatusRendering.name(device.name, device.id)) + (device.isLocal ? " (in this network)" : "")
             if let problem = device.problem { lines.append("\(name) tested nothing: \(style.name(problem)).") }
             lines += device.results.map { "\(name) \(sentence($0))." }
         }

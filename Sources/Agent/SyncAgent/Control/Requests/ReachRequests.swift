@@ -27,6 +27,12 @@ struct ReachRequests: RequestGroup {
         }
     }
 
+    /// As people know a device that has no name.
+    private static func name(_ device: DeviceSession) -> String {
+        let name = device.state.name
+        return name.isEmpty ? "\(device.id.shortID)" : name
+    }
+
     // MARK: testing
 
     private typealias Connected = (name: String, session: PeerSession, candidate: ReachTestPlan.Candidate)
@@ -38,7 +44,7 @@ struct ReachRequests: RequestGroup {
             guard let session = device.session else { return nil }
             let candidate = ReachTestPlan.Candidate(
                 kind: session.kind, isLocal: session.route == .localNetwork, takesTests: session.takesReachTests)
-            return (device.state.name, session, candidate)
+            return (Self.name(device), session, candidate)
         }
         let listening = listeners.addresses.filter { if case .tcp = $0 { true } else { false } }
         let chosen = listening.isEmpty ? [] : ReachTestPlan.chosen(connected.map(\.candidate)).map { connected[$0] }
