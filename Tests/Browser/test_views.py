@@ -484,6 +484,15 @@ def test_the_ways_to_a_device_are_shown(page, laptop, two, module_lab):
     page.wait_text(ways, "in use (")
     page.find("main.devices section.part:last-of-type details summary").click()
     page.wait_text("main.devices", "discovery servers")
+    page.wait_text("main.devices", "Nothing is told to any server.")
+
+
+def test_addresses_that_fail_are_counted(page, laptop, module_lab):
+    other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
+    laptop.run("device", "add", other, "--name", "old phone", "--address", "tcp://127.0.0.1:1")
+    page.go("devices")
+    page.wait_text(card(page, "device", other), "1 failed: see “Connections and addresses tried”")
+    laptop.run("device", "remove", other, "--yes")
 
 
 def test_others_are_asked_whether_they_can_connect(page, laptop, two):

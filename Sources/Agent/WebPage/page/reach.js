@@ -1,5 +1,5 @@
 // How this device is reached, and which addresses of the others are in use, failed or are not tried.
-import { h, replace, when } from "./dom.js";
+import { bytes, h, replace, when } from "./dom.js";
 import { act, draw, poll, transportName } from "./parts.js";
 
 const sources = { configured: "entered here", local: "local network", introduced: "introducer", global: "discovery server" };
@@ -40,14 +40,14 @@ function tester(app) {
   const show = (...lines) => replace(found, lines);
   const button = act("Test", async () => {
     show(h("p", { class: "quiet" }, "Other devices try to connect; this takes 15 s at most."));
-    try { show(...testLines(await app.api.post("reach/test"))); } catch (error) { show(h("p", {}, error.message)); }
+    try { show(...testLines(await app.api.post("reach/test"), app)); } catch (error) { show(h("p", {}, error.message)); }
   }, { title: "Ask connected devices whether they can connect to this one" });
   return h("div", {}, h("div", { class: "tools" }, button), found);
 }
 
-function testLines({ devices, relay, advice }) {
+function testLines({ devices, relay, advice }, app) {
   const lines = devices.flatMap((device) => {
-    const name = device.local ? `${device.name} (in this network)` : device.name;
+    const name = device.local ? `${app.deviceName(device.id)} (in this network)` : app.deviceName(device.id);
     const problem = device.problem && h("li", {}, `${name} tested nothing: ${device.problem}`);
     return [problem, ...device.results.map((result) => item(result.address, testText(name, result)))].filter(Boolean);
   });
@@ -60,9 +60,12 @@ function testText(name, { outcome, message }) {
 }
 
 function deviceLines(device) {
-  const links = (device?.links ?? []).map((link) => {
+  const links = [...new Set(device?.links)].map((link) => {
     const [kind, ...address] = link.split(" ");
-    return item(address.join(" "), `in use (${transportName(kind)})`);
+    const count = device.links.filter((other) => other === link).length;
+    const rate = device.rates[link];
+    return item(address.join(" "), [`in use (${transportName(kind)})`, count > 1 && `${count} connections`,
+      rate !== undefined && `${bytes(rate)}/s when busy`].filter(Boolean).join(", "));
   });
   const failures = (device?.failures ?? []).map((failure) =>
     item(failure.address, `${failure.message} (${sources[failure.source] ?? failure.source}, ${when(failure.time)})`));
@@ -71,12 +74,21 @@ function deviceLines(device) {
 }
 
 function ownLines(report) {
-  return h("dl", { class: "pairs" },
+  return [whatIsTold(report), h("dl", { class: "pairs" },
     h("dt", {}, "announced addresses"), h("dd", {}, list(report.announcedAddresses.map((address) => item(address)), "none")),
     h("dt", {}, "discovery servers"), h("dd", {}, list(report.servers.map((server) => item(server.url, serverState(server))), "off")),
     h("dt", {}, "relays"), h("dd", {}, list(report.relays.map((relay) => item(relay.address ?? relay.source, relayState(relay))), "off")),
     h("dt", {}, "routers"), h("dd", {}, list(report.routers.map((router) => item(router)), "not asked for a port")),
-    report.proxy && [h("dt", {}, "proxy"), h("dd", {}, report.proxy)]);
+    report.proxy && [h("dt", {}, "proxy"), h("dd", {}, report.proxy)])];
+}
+
+/** Who learns what of this device beyond the local network, and how to switch that off. */
+function whatIsTold({ servers, relays }) {
+  if (servers.length + relays.length === 0) return h("p", { class: "quiet" }, "Nothing is told to any server.");
+  return h("div", { class: "quiet" },
+    servers.length > 0 && h("p", {}, "Discovery servers learn this device's id, the addresses below, the address it connects from, and the ids of the devices it searches for."),
+    relays.length > 0 && h("p", {}, "The relay that is joined learns this device's id and address, and which devices connect through it, when and how much. It cannot read what they exchange."),
+    h("p", {}, "Neither learns names, folders or files. To switch both off: ", h("code", {}, "synctrain network --global-discovery off --relays off")));
 }
 
 const serverState = (server) => server.problem
