@@ -20,7 +20,7 @@ import Transport
     @Test func theStatusHasWhatIsKnown() {
         var snapshot = Self.snapshot()
         (snapshot.pastBytesIn, snapshot.pastBytesOut, snapshot.lastError) = (5, 6, "no answer")
-        let status = snapshot.status(of: Self.device)
+        let status = snapshot.status(of: Self.device, links: [])
         #expect(status.id == Self.device.description && status.name == "nas" && !status.isConnected)
         #expect(status.bytesIn == 5 && status.bytesOut == 6 && status.lastError == "no answer")
         #expect(status.lastSeen == "2023-11-14T22:13:20Z" && status.transport == nil)
@@ -35,7 +35,7 @@ import Transport
         ]
         snapshot.obstacles = ["relay://c:1": .relaysOff]
         let links = ["tcp://z:1", "tcp://y:1"].map {
-            LinkInformation(kind: .tcp, remoteAddress: $0, isInitiator: true)
+            DeviceSession.LinkInUse(kind: .tcp, way: .localTCP, address: $0)
         }
         let report = snapshot.reachReport(of: Self.device, links: links)
         #expect(report.links == ["tcp tcp://y:1", "tcp tcp://z:1"])

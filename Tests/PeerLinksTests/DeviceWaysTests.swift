@@ -17,12 +17,12 @@ import Transport
             "tcp://a:1": DialReport(message: "refused", time: time, source: .configured),
         ]
         state.obstacles = ["relay://r:1": .relaysOff]
-        let ways = DeviceSession.ways(
+        let ways = state.ways(
             [
                 .init(kind: .tcp, way: .wideTCP, address: "tcp://c:1", rate: 1000.4),
                 .init(kind: .tcp, way: .wideTCP, address: "tcp://c:1", rate: 2000),
                 .init(kind: .tcp, way: .localTCP, address: "tcp://d:1", rate: nil),
-            ], state)
+            ])
         #expect(
             ways == [
                 DeviceWay(
@@ -47,7 +47,7 @@ import Transport
             as [(Double, Int64?)]
         {
             let link = DeviceSession.LinkInUse(kind: .relay, way: .relay, address: "relay://r:1", rate: rate)
-            #expect(DeviceSession.ways([link], state).map(\.bytesPerSecond) == [told])
+            #expect(state.ways([link]).map(\.bytesPerSecond) == [told])
         }
     }
 

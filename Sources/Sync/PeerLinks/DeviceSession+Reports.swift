@@ -1,40 +1,16 @@
 import AgentContext
+import BlockExchange
 import ControlAPI
 import LinkRules
 import Transport
 
 extension DeviceSession {
-    package nonisolated var status: DeviceStatus {
-        let state = state
-        let sessions = state.sessions
-        return DeviceStatus(
-            id: id.description, name: state.name, isConnected: state.session != nil,
-            transport: state.session?.way.word,
-            address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
-            lastSeen: state.lastSeen?.rfc3339, bytesIn: sessions.reduce(state.pastBytesIn) { $0 + $1.bytesReceived },
-            bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
-            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
-            introducedBy: state.introducedBy?.description, acceptance: state.acceptance,
-            ways: Self.ways(source.sessions.map(LinkInUse.init), state))
-    }
+    package nonisolated var status: DeviceStatus { state.status(of: id, links: links) }
 
     /// Which links are in use, and what became of the dials that led to none.
-    package nonisolated var reachReport: ReachReport.Device {
-        let state = state
-        let links = source.sessions.map(LinkInUse.init)
-        func text(_ link: LinkInUse) -> String { "\(link.kind.rawValue) \(link.address)" }
-        return ReachReport.Device(
-            id: id.description, name: state.name, links: links.map(text).sorted(),
-            rates: Dictionary(grouping: links, by: text).compactMapValues(Self.rate),
-            failures: state.ways.sorted { $0.key < $1.key }.map { address, report in
-                ReachReport.Device.Failure(
-                    address: address, source: report.source.rawValue, message: report.message,
-                    time: report.time.rfc3339)
-            },
-            untried: state.obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
-                ReachReport.Device.Untried(address: address, message: obstacle.message)
-            })
-    }
+    package nonisolated var reachReport: ReachReport.Device { state.reachReport(of: id, links: links) }
+
+    private nonisolated var links: [LinkInUse] { source.sessions.map(LinkInUse.init) }
 
     /// What is told of a link that is in use.
     struct LinkInUse {
@@ -43,6 +19,36 @@ extension DeviceSession {
         var address: String
         /// In bytes per second, when it was busy last.
         var rate: Double?
+
+        var text: String { "\(kind.rawValue) \(address)" }
+    }
+}
+
+extension DeviceSession.Snapshot {
+    typealias LinkInUse = DeviceSession.LinkInUse
+
+    func status(of id: DeviceID, links: [LinkInUse]) -> DeviceStatus {
+        DeviceStatus(
+            id: id.description, name: name, isConnected: session != nil, transport: session?.way.word,
+            address: session?.information.remoteAddress, addresses: addresses, client: client,
+            lastSeen: lastSeen?.rfc3339, bytesIn: sessions.reduce(pastBytesIn) { $0 + $1.bytesReceived },
+            bytesOut: sessions.reduce(pastBytesOut) { $0 + $1.bytesSent }, lastError: lastError, isPaused: isPaused,
+            pausedUntil: pausedUntil.map { WallTime(seconds: $0).rfc3339 }, introducedBy: introducedBy?.description,
+            acceptance: acceptance, ways: ways(links))
+    }
+
+    func reachReport(of id: DeviceID, links: [LinkInUse]) -> ReachReport.Device {
+        ReachReport.Device(
+            id: id.description, name: name, links: links.map(\.text).sorted(),
+            rates: Dictionary(grouping: links, by: \.text).compactMapValues(Self.rate),
+            failures: ways.sorted { $0.key < $1.key }.map { address, report in
+                ReachReport.Device.Failure(
+                    address: address, source: report.source.rawValue, message: report.message,
+                    time: report.time.rfc3339)
+            },
+            untried: obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
+                ReachReport.Device.Untried(address: address, message: obstacle.message)
+            })
     }
 
     /// What links carry together, in whole bytes per second; nil if nothing is known of any.
@@ -52,18 +58,18 @@ extension DeviceSession {
     }
 
     /// The links in use, those of one address together; then what failed; then what is not tried.
-    static func ways(_ links: [LinkInUse], _ state: Snapshot) -> [DeviceWay] {
+    func ways(_ links: [LinkInUse]) -> [DeviceWay] {
         let inUse = Dictionary(grouping: links, by: \.address).sorted { $0.key < $1.key }.map { address, links in
             DeviceWay(
                 address: address, outcome: DeviceWay.connected, transport: links.first?.way.word, links: links.count,
-                bytesPerSecond: rate(links))
+                bytesPerSecond: Self.rate(links))
         }
-        let failed = state.ways.sorted { $0.key < $1.key }.map { address, report in
+        let failed = ways.sorted { $0.key < $1.key }.map { address, report in
             DeviceWay(
                 address: address, outcome: DeviceWay.failed, source: report.source.rawValue, message: report.message,
                 time: report.time.rfc3339)
         }
-        let untried = state.obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
+        let untried = obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
             DeviceWay(address: address, outcome: DeviceWay.notTried, message: obstacle.message)
         }
         return inUse + failed + untried

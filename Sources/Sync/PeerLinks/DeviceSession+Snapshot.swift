@@ -56,31 +56,6 @@ extension DeviceSession.Snapshot {
         Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
     }
 
-    func status(of id: DeviceID) -> DeviceStatus {
-        DeviceStatus(
-            id: id.description, name: name, isConnected: session != nil,
-            transport: session?.information.kind.rawValue, address: session?.information.remoteAddress,
-            addresses: addresses, client: client, lastSeen: lastSeen?.rfc3339,
-            bytesIn: sessions.reduce(pastBytesIn) { $0 + $1.bytesReceived },
-            bytesOut: sessions.reduce(pastBytesOut) { $0 + $1.bytesSent }, lastError: lastError, isPaused: isPaused,
-            pausedUntil: pausedUntil.map { WallTime(seconds: $0).rfc3339 }, introducedBy: introducedBy?.description,
-            acceptance: acceptance)
-    }
-
-    /// - Parameter links: those in use.
-    func reachReport(of id: DeviceID, links: [LinkInformation]) -> ReachReport.Device {
-        ReachReport.Device(
-            id: id.description, name: name, links: links.map { "\($0.kind.rawValue) \($0.remoteAddress)" }.sorted(),
-            failures: ways.sorted { $0.key < $1.key }.map { address, report in
-                ReachReport.Device.Failure(
-                    address: address, source: report.source.rawValue, message: report.message,
-                    time: report.time.rfc3339)
-            },
-            untried: obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
-                ReachReport.Device.Untried(address: address, message: obstacle.message)
-            })
-    }
-
     /// The device as `RadioSearch` sees it, but for its folders; nil if no radio reaches it.
     func radioCandidate(at now: Duration) -> RadioSearch.Candidate? {
         let addresses = radioAddresses
