@@ -94,6 +94,39 @@ import Testing
     }
 }
 
+@Suite struct SessionFileTests {
+    @Test func isForItsUserAlone() throws {
+        let directory = try TemporaryDirectory()
+        let places = try directory.places()
+        #expect(try SessionFile.read(from: places) == nil)
+        for text in ["one", "two"] {
+            try SessionFile.write(Array(text.utf8), to: places)
+            #expect(try SessionFile.read(from: places) == Array(text.utf8))
+            #expect(try directory.mode("http.sessions") == 0o600)
+        }
+        #expect(try directory.names() == ["http.sessions"])
+        // Who could write it could log in.
+        try FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: places.sessions)
+        #expect(failure { _ = try SessionFile.read(from: places) }?.file == places.sessions)
+        try SessionFile.write(Array("three".utf8), to: places)
+        #expect(try directory.mode("http.sessions") == 0o600)
+        #expect(try SessionFile.read(from: places) == Array("three".utf8))
+    }
+
+    /// A link to another file would have that file read or written.
+    @Test func aSymbolicLinkIsNotFollowed() throws {
+        let directory = try TemporaryDirectory()
+        let places = try directory.places()
+        try directory.write("mine", to: "other")
+        try FileManager.default.createSymbolicLink(
+            atPath: places.sessions, withDestinationPath: directory.path + "/other")
+        #expect(failure { _ = try SessionFile.read(from: places) } != nil)
+        try SessionFile.write(Array("new".utf8), to: places)
+        #expect(try directory.text("other") == "mine")
+        #expect(try directory.text("http.sessions") == "new")
+    }
+}
+
 @Suite struct AgentLockTests {
     @Test func onlyOneHoldsIt() throws {
         let directory = try TemporaryDirectory()

@@ -247,16 +247,46 @@ struct LinkServerTests {
         }
     }
 
+    @Test func anotherPortIsUsedForOneThatIsTaken() async throws {
+        let first = Self.endpoint()
+        try await ServerHarness.run(ScriptedControl(content: Self.content), links: first) { _ in
+            let port = try #require(first.address?.split(separator: ":").last.flatMap { Int($0) })
+            #expect(first.remark == nil)
+            let second = Self.endpoint(port: port)
+            try await ServerHarness.run(ScriptedControl(content: Self.content), links: second) { harness in
+                #expect(try await get(harness, try Self.target(second)).body == Self.content)
+                let other = try #require(second.address?.split(separator: ":").last.flatMap { Int($0) })
+                #expect(other != port && second.problem == nil)
+                #expect(
+                    second.remark
+                        == "Port \(port) cannot be used (another program uses it), so the page is at port \(other).")
+                #expect(try second.loginLink().remark == second.remark)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", 80, 0, [80, 0]), ("127.0.0.1", 80, 81, [80, 81, 0]), ("127.0.0.1", 80, 80, [80, 0]),
+        ("127.0.0.1", 0, 81, [81, 0]), ("::1", 0, 0, [0]), ("::1", 80, 81, [80, 81, 0]),
+        ("192.0.2.1", 80, 81, [80]), ("0.0.0.0", 0, 81, [81, 0]),
+    ])
+    func portsAreTriedInThisOrder(host: String, port: Int, last: Int, candidates: [Int]) throws {
+        let stored = try StoredSessions(port: last, sessions: []).json()
+        let links = LinkEndpoint(address: (host, port), key: [1], stored: stored, now: { 0 })
+        #expect(links.candidates == candidates)
+    }
+
+    /// What other machines reach is where the user said, or nowhere.
     @Test func aPortThatIsTakenIsSaidAndTheSocketIsServed() async throws {
         let first = Self.endpoint()
         try await ServerHarness.run(ScriptedControl(content: Self.content), links: first) { _ in
             let port = try #require(first.address?.split(separator: ":").last.flatMap { Int($0) })
-            let second = Self.endpoint(port: port)
+            let second = Self.endpoint(host: "0.0.0.0", port: port)
             try await ServerHarness.run(ScriptedControl(content: Self.content), links: second) { harness in
                 let status = try await harness.client.call(Endpoints.status)
                 #expect(status == .sample)
                 #expect(second.address == nil)
-                #expect(second.problem?.contains("\(port): Address already in use.") == true)
+                #expect(second.problem?.contains("\(port): another program uses it.") == true)
                 #expect(throws: ControlError.self) { try second.link(folder: "a", path: "b", expires: 1) }
             }
         }
@@ -266,10 +296,10 @@ struct LinkServerTests {
     @Test(arguments: [
         ("127.0.0.1", "http://127.0.0.1:5"), ("::1", "http://[::1]:5"), ("0.0.0.0", "http://nas.local:5"),
     ])
-    func addressesAreWrittenAsBrowsersReadThem(host: String, address: String) {
+    func addressesAreWrittenAsBrowsersReadThem(host: String, address: String) async {
         let endpoint = Self.endpoint(host: host)
         #expect(endpoint.address == nil)
-        endpoint.opened(port: 5)
+        await endpoint.opened(port: 5, .quiet)
         #expect(endpoint.address == address)
     }
 }

@@ -193,10 +193,51 @@ struct PageServerTests {
             async let events = browser.get("/v1/events", headers: "Accept: text/event-stream\r\n")
             var isBegun = begun.makeAsyncIterator()
             await isBegun.next()
-            #expect(links.logOut() == 1)
+            #expect(try await links.logOut() == 1)
             #expect(try await events.text.contains("event: device-connected"))
             #expect(try await browser.get("/v1/status").status == 401)
-            #expect(links.logOut() == 0)
+            #expect(try await links.logOut() == 0)
+        }
+    }
+
+    /// The answer to who logs out comes, and says how many did.
+    @Test func whoLogsOutIsAnswered() async throws {
+        try await ServerHarness.run(ScriptedControl(), links: LinkServerTests.endpoint()) { harness in
+            let browser = try await Browser(loggedIn: harness)
+            #expect(try await browser.send("DELETE", "/v1/sessions").text == #"{"ended":2,"schema":1}"#)
+        }
+    }
+
+    /// A cookie of before the agent was started again is replaced once, by an answer that nobody keeps.
+    @Test func aCookieIsReplacedAfterARestart() async throws {
+        let file = Box<[UInt8]?>(nil)
+        func endpoint(port: Int) -> LinkEndpoint {
+            LinkEndpoint(
+                address: ("127.0.0.1", port), key: [1], stored: file.current, now: { LinkServerTests.now },
+                store: { bytes in file.change { $0 = bytes } })
+        }
+        let known = Box(("", 0))
+        try await ServerHarness.run(ScriptedControl(), links: endpoint(port: 0)) { harness in
+            let browser = try await Browser(loggedIn: harness)
+            #expect(try await browser.get("/v1/status").headers["set-cookie"] == nil)
+            known.change { $0 = (browser.cookie, browser.port) }
+        }
+        // Any port will do, but it is rather the last one.
+        let control = ScriptedControl(content: LinkServerTests.content)
+        try await ServerHarness.run(control, links: endpoint(port: 0)) { harness in
+            var browser = try Browser(harness)
+            #expect(browser.port == known.current.1)
+            browser.cookie = known.current.0
+            let read = try await browser.get("/v1/file?path=docs:f.bin")
+            #expect(read.status == 200 && read.headers["set-cookie"] == nil)
+            let status = try await browser.get("/v1/status")
+            #expect(status.status == 200)
+            let field = try #require(status.headers["set-cookie"])
+            #expect(field.hasSuffix("; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict"))
+            #expect(try await browser.get("/v1/status").headers["set-cookie"] == nil, "once")
+            browser.cookie = try #require(field.split(separator: ";").first.map { String($0) })
+            #expect(browser.cookie != known.current.0)
+            #expect(try await browser.get("/v1/status").status == 200)
         }
     }
 

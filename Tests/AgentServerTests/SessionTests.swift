@@ -10,16 +10,29 @@ struct SessionTableTests {
         return table.redeem(token, for: secret, now: now, ended: &ended)
     }
 
+    private func session(_ table: inout SessionTable, _ secret: String, _ now: Int64) -> SessionTable.ID? {
+        guard case .session(let id) = table.use(secret, now: now) else { return nil }
+        return id
+    }
+
+    /// With one session, whose secret is `s`, made at 0.
+    private func table(_ limits: SessionTable.Limits = .init()) throws -> (SessionTable, SessionTable.ID) {
+        var table = SessionTable(limits: limits)
+        table.addToken("t", now: 0)
+        #expect(redeem(&table, "t", "s", 0))
+        return (table, try #require(session(&table, "s", 0)))
+    }
+
     @Test func aTokenIsGoodOnce() {
         var table = SessionTable()
         table.addToken("t", now: 100)
         #expect(!redeem(&table, "u", "s", 100))
         #expect(redeem(&table, "t", "s", 159))
         #expect(!redeem(&table, "t", "other", 159))
-        #expect(table.session(of: "other", now: 160) == nil)
-        #expect(table.session(of: "t", now: 160) == nil)
-        #expect(table.session(of: "s", now: 160) != nil)
-        #expect(table.session(of: "", now: 160) == nil)
+        #expect(session(&table, "other", 160) == nil)
+        #expect(session(&table, "t", 160) == nil)
+        #expect(session(&table, "s", 160) != nil)
+        #expect(session(&table, "", 160) == nil)
     }
 
     /// Who made a token is told once that it was used.
@@ -44,7 +57,7 @@ struct SessionTableTests {
         var table = SessionTable()
         table.addToken("t", now: 100)
         #expect(redeem(&table, "t", "s", now) == isGood)
-        #expect((table.session(of: "s", now: now) != nil) == isGood)
+        #expect((session(&table, "s", now) != nil) == isGood)
         #expect(!redeem(&table, "t", "s", 100), "one that came late is used up")
     }
 
@@ -54,32 +67,36 @@ struct SessionTableTests {
         #expect(!redeem(&table, "a", "A", 3))
         #expect(redeem(&table, "b", "B", 3))
         #expect(redeem(&table, "c", "C", 4))
-        let first = table.session(of: "B", now: 5)
-        let second = table.session(of: "C", now: 4)
+        let first = session(&table, "B", 5)
+        let second = session(&table, "C", 4)
         table.addToken("d", now: 6)
         var ended: [SessionTable.ID] = []
         let isMade = table.redeem("d", for: "D", now: 6, ended: &ended)
         #expect(isMade)
         #expect(ended == [second], "the one that was unused for longest")
-        #expect(table.session(of: "C", now: 6) == nil)
-        #expect(table.session(of: "B", now: 6) == first)
-        #expect(table.session(of: "D", now: 6) != nil)
+        #expect(session(&table, "C", 6) == nil)
+        #expect(session(&table, "B", 6) == first)
+        #expect(session(&table, "D", 6) != nil)
         let count = table.removeAll(now: 6)
         #expect(count == 2)
-        #expect(table.session(of: "B", now: 6) == nil)
-        #expect(table.session(of: "D", now: 6) == nil)
+        #expect(session(&table, "B", 6) == nil)
+        #expect(session(&table, "D", 6) == nil)
     }
 
-    @Test func aSessionThatIsNotUsedEnds() {
-        var table = SessionTable(limits: .init(idleTime: 10))
-        table.addToken("t", now: 0)
-        #expect(redeem(&table, "t", "s", 0))
-        #expect(table.session(of: "s", now: 9) != nil)
-        #expect(table.session(of: "s", now: 18) != nil)
-        #expect(table.session(of: "s", now: 28) == nil)
-        #expect(table.session(of: "s", now: 28) == nil)
+    @Test func aSessionThatIsNotUsedEnds() throws {
+        var (table, id) = try table(.init(idleTime: 10))
+        #expect(session(&table, "s", 9) == id)
+        #expect(session(&table, "s", 18) == id)
+        #expect(table.use("s", now: 28) == .ended(id))
+        #expect(table.use("s", now: 28) == .nothing)
         let count = table.removeAll(now: 28)
         #expect(count == 0)
+    }
+
+    @Test func noSessionIsForEver() throws {
+        var (table, id) = try table(.init(idleTime: 10, wholeTime: 25))
+        for now in stride(from: Int64(5), to: 25, by: 5) { #expect(session(&table, "s", now) == id) }
+        #expect(table.use("s", now: 25) == .ended(id))
     }
 
     @Test func logOutForgetsTokens() {
@@ -89,12 +106,139 @@ struct SessionTableTests {
         #expect(count == 0)
         #expect(!redeem(&table, "t", "s", 0))
     }
+
+    /// Requests are under way when a secret is replaced, and the answer with the new one may be lost.
+    @Test func aReplacedSecretIsGoodUntilTheNewOneWasUsedForAWhile() throws {
+        var (table, id) = try table(.init(secretTime: 100, overlapTime: 10))
+        #expect(!table.needsSecret(id, now: 99))
+        #expect(table.needsSecret(id, now: 100))
+        table.replaceSecret(id, by: "lost", now: 100)
+        #expect(!table.needsSecret(id, now: 109), "it may still arrive")
+        #expect(session(&table, "s", 109) == id)
+        #expect(table.needsSecret(id, now: 110), "it seems lost")
+        table.replaceSecret(id, by: "new", now: 110)
+        #expect(table.use("lost", now: 110) == .nothing)
+        #expect(session(&table, "s", 500) == id, "nobody has used the new one")
+        #expect(session(&table, "new", 500) == id)
+        #expect(session(&table, "s", 509) == id)
+        #expect(session(&table, "new", 510) == id)
+        #expect(table.needsSecret(id, now: 510), "of the time when it was made, not used")
+    }
+
+    /// Two who use one session: one of them has copied the secret of the other.
+    @Test func aSecretThatWasReplacedLongAgoEndsTheSession() throws {
+        var (table, id) = try table(.init(secretTime: 100, overlapTime: 10))
+        table.replaceSecret(id, by: "new", now: 100)
+        #expect(session(&table, "new", 100) == id)
+        #expect(table.use("s", now: 110) == .ended(id))
+        #expect(table.use("new", now: 110) == .nothing)
+        #expect(table.hasChanged)
+    }
+
+    @Test func aSessionOutlivesTheAgent() throws {
+        let (empty, _) = try table()
+        var (before, id) = (empty, 0)
+        id = try #require(session(&before, "s", 5))
+        let stored = StoredSessions(port: 80, sessions: before.storable())
+        #expect(!before.hasChanged)
+        let json = try stored.json()
+        let text = String(decoding: json, as: UTF8.self)
+        #expect(text.contains(SessionTable.digest("s").description) && !text.contains("\"s\""), "no secret is in it")
+        let read = try #require(StoredSessions(json: json))
+        #expect(read.port == 80)
+        var after = SessionTable(restoring: read.sessions)
+        let found = try #require(session(&after, "s", 6))
+        #expect(after.needsSecret(found, now: 6), "what was sent while the agent was away others may have seen")
+        after.replaceSecret(found, by: "new", now: 6)
+        #expect(session(&after, "new", 7) == found)
+        #expect(session(&after, "s", 8) == found)
+        #expect(after.use("s", now: 7 + 300) == .ended(found))
+        var late = SessionTable(restoring: read.sessions)
+        #expect(session(&late, "s", 5 + 30 * 86_400) == nil, "the time without the agent counts")
+        #expect(SessionTable(restoring: read.sessions + read.sessions).needsSecret(2, now: 6) == false, "a secret has one session")
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", #"{"schema":2,"port":1,"sessions":[]}"#, #"{"schema":1,"port":-1,"sessions":[]}"#,
+        #"{"schema":1,"port":65536,"sessions":[]}"#, #"{"schema":1,"port":1}"#,
+    ])
+    func whatIsNotStoredSessionsIsNothing(text: String) { #expect(StoredSessions(json: Array(text.utf8)) == nil) }
+
+    /// Numbers of a file are of anybody.
+    @Test(arguments: [Int64.min, -1, 0, Int64.max])
+    func storedTimesMayBeAnything(time: Int64) throws {
+        let digest = SessionTable.digest("s")
+        let entry = #"{"made":\#(time),"lastUsed":\#(time),"secret":"\#(digest)","used":\#(time),"replaced":"no digest"}"#
+        let stored = try #require(StoredSessions(json: Array(#"{"schema":1,"port":1,"sessions":[\#(entry)]}"#.utf8)))
+        #expect(stored.sessions.map(\.replaced) == [nil])
+        var table = SessionTable(restoring: stored.sessions)
+        #expect((session(&table, "s", 1_795_289_512) != nil) == (time == .max))
+    }
+}
+
+struct SessionRegistryTests {
+    private static func registry(_ file: Box<[UInt8]?>, _ now: Int64 = 100) -> SessionRegistry {
+        SessionRegistry(stored: file.current, now: { now }, store: { bytes in file.change { $0 = bytes } })
+    }
+
+    @Test func whatIsStoredIsThereAtTheNextStart() async throws {
+        let file = Box<[UInt8]?>(nil)
+        let first = Self.registry(file)
+        try await first.begin(port: 80)
+        let secret = try #require(first.redeem(first.makeToken()))
+        try await first.saveIfChanged()
+        let second = Self.registry(file)
+        #expect(second.port == 80)
+        try await second.begin(port: 80)
+        let session = try #require(second.session(of: secret))
+        let new = try #require(second.newSecret(of: session))
+        #expect(second.newSecret(of: session) == nil)
+        try await second.saveIfChanged()
+        let third = Self.registry(file)
+        try await third.begin(port: 80)
+        #expect(third.session(of: new) != nil)
+        #expect(try await third.removeAll() == 1)
+        #expect(Self.registry(file).session(of: new) == nil, "what was ended stays so")
+    }
+
+    /// Somebody else may listen at the old port now, and browsers give the cookie to whoever does.
+    @Test func atAnotherPortNobodyIsLoggedIn() async throws {
+        let file = Box<[UInt8]?>(nil)
+        let first = Self.registry(file)
+        try await first.begin(port: 80)
+        let secret = try #require(first.redeem(first.makeToken()))
+        try await first.saveIfChanged()
+        let second = Self.registry(file)
+        try await second.begin(port: 81)
+        #expect(second.session(of: secret) == nil)
+        let third = Self.registry(file)
+        #expect(third.port == 81)
+        try await third.begin(port: 80)
+        #expect(third.session(of: secret) == nil, "nor back at the old one")
+    }
+
+    @Test func whatCannotBeStoredIsStoredTheNextTime() async throws {
+        let (file, isFull) = (Box<[UInt8]?>(nil), Box(true))
+        let registry = SessionRegistry(
+            now: { 100 },
+            store: { bytes in
+                if isFull.current { throw ControlError(.failed, "full") }
+                file.change { $0 = bytes }
+            })
+        await #expect(throws: ControlError.self) { try await registry.begin(port: 80) }
+        let secret = try #require(registry.redeem(registry.makeToken()))
+        await #expect(throws: ControlError.self) { try await registry.saveIfChanged() }
+        #expect(registry.session(of: secret) != nil)
+        isFull.change { $0 = false }
+        try await registry.saveIfChanged()
+        #expect(Self.registry(file).session(of: secret) != nil)
+    }
 }
 
 struct SessionCookieTests {
     @Test func isReadAsItIsSet() {
         let cookie = SessionCookie(port: 8080)
-        #expect(cookie.setting("ab12") == "synctrain-8080=ab12; Path=/; HttpOnly; SameSite=Strict")
+        #expect(cookie.setting("ab12", for: 60) == "synctrain-8080=ab12; Max-Age=60; Path=/; HttpOnly; SameSite=Strict")
         #expect(cookie.values(in: ["synctrain-8080=ab12"]) == ["ab12"])
     }
 

@@ -127,6 +127,22 @@ def test_a_folder_is_set(page, agent):
     wait_until(lambda: settings(agent)["folder"][0]["devices"] == [agent.peer_id], what="it is shared again")
 
 
+def test_what_is_kept_is_changed_as_on_files(page, agent, module_lab):
+    """The button asks what the mode costs; nothing is changed before the answer."""
+    shown(page, "folder", FOLDER)
+    mode = agent.folder(FOLDER)["mode"]
+    other = {"selective": ("full", "Keep everything"), "full": ("selective", "Keep only selected files")}
+    page.click("Change what is kept here")
+    page.answer("Cancel")
+    assert agent.folder(FOLDER)["mode"] == mode
+    for _ in range(2):
+        mode, choice = other[mode]
+        page.click("Change what is kept here")
+        page.answer(choice)
+        wait_until(lambda: agent.folder(FOLDER)["mode"] == mode, what=f"the mode is {mode}")
+        page.wait(lambda: page.text(f"{of('mode')} .value") == mode, "the page shows it")
+
+
 def test_a_device_is_set(page, agent):
     shown(page, "device", agent.peer_id)
     typed(page, "addresses", "dynamic\ntcp://192.0.2.7:22000")

@@ -119,29 +119,47 @@ package struct AgentServer: Service {
     /// Nil, and the endpoint says why, if nothing is to be listened on or it cannot be.
     private func open(_ links: LinkEndpoint) async -> NIOAsyncChannel<Connection, Never>? {
         guard let host = links.host else { return nil }
-        do {
-            let door = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.backlog, value: 128)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .bind(host: host, port: links.port) { [limits] channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try Connection(channel: channel, limits: limits) { request throws(ControlError) in
-                            try links.admission(of: request)
-                        }
+        var obstacle: String?
+        for port in links.candidates {
+            do {
+                let door = try await door(host, port, links)
+                let found = door.channel.localAddress?.port ?? port
+                await links.opened(port: found, obstacle: found == links.port ? nil : obstacle, logger)
+                logger.info("the page and links to files are at \(links.address ?? host)")
+                if let remark = links.remark { logger.warning("\(remark)") }
+                return door
+            } catch {
+                // Why the first could not be had is what is said.
+                obstacle = obstacle ?? Self.reason(error)
+            }
+        }
+        links.failed(
+            "The agent cannot listen for HTTP on \(host), port \(links.port): \(obstacle ?? ""). Change `listen` in [http] of "
+                + "the configuration and start the agent again.")
+        logger.error("\(links.problem ?? "")")
+        return nil
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        guard error.errnoCode != EADDRINUSE else { return "another program uses it" }
+        return String(cString: strerror(error.errnoCode))
+    }
+
+    private func door(
+        _ host: String, _ port: Int, _ links: LinkEndpoint
+    ) async throws -> NIOAsyncChannel<Connection, Never> {
+        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 128)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .bind(host: host, port: port) { [limits] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Connection(channel: channel, limits: limits) { request throws(ControlError) in
+                        try links.admission(of: request)
                     }
                 }
-            links.opened(port: door.channel.localAddress?.port ?? links.port)
-            logger.info("the page and links to files are at \(links.address ?? host)")
-            return door
-        } catch {
-            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            links.failed(
-                "The agent cannot listen for HTTP on \(host), port \(links.port): \(reason). Change `listen` in [http] of "
-                    + "the configuration and start the agent again.")
-            logger.error("\(links.problem ?? "")")
-            return nil
-        }
+            }
     }
 
     /// The channel is closed rather than the loop left: connections that wait in it are still served.
@@ -188,6 +206,8 @@ package struct AgentServer: Service {
                 let refusal = error as? RequestRefusal ?? RequestRefusal(error: ControlError(asControl: error))
                 logger.debug("A request was refused: \(refusal.error)")
                 await sink.answer(refusal.error)
+                // A secret that was replaced long ago has ended its session.
+                if refusal.error.code == .notLoggedIn { await links?.save(logger) }
                 // If the client could not write on, it would not read the answer.
                 if refusal.isWriting {
                     try? await channel.close(mode: .output)
@@ -210,10 +230,17 @@ package struct AgentServer: Service {
             ? (entrance.streams, limits.streams) : (entrance.requests, limits.requests)
         defer { count.decrement() }
         guard count.increment() <= limit else { throw ControlError.busy(limit) }
-        guard case .session(let session) = request.admission, let links else {
+        // Logging out ends all answers to browsers but its own.
+        guard case .session(let session) = request.admission, let links, !request.isLogOut else {
             return await respond(to: request, of: connection, through: sink)
         }
-        await links.sessions.during(session, end: { connection.channel.close(promise: nil) }) {
+        var sink = sink
+        // Not with what a browser may keep, or what is often cancelled.
+        if !request.isForFile, request.path != Endpoints.thumbnail.id.path, let cookie = links.newCookie(of: session) {
+            sink.standing.append(("set-cookie", cookie))
+        }
+        await links.save(logger)
+        await links.sessions.during(session, end: { connection.channel.close(promise: nil) }) { [sink] in
             await respond(to: request, of: connection, through: sink)
         }
     }

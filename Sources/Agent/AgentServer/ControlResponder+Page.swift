@@ -3,6 +3,9 @@ import ControlAPI
 extension ControlRequest {
     /// Reads a file, for as long as somebody plays it.
     var isForFile: Bool { [LinkTarget.path, Endpoints.file.id.path, Endpoints.member.id.path].contains(String(path)) }
+
+    /// Ends all sessions.
+    var isLogOut: Bool { method == "DELETE" && path == Endpoints.logOut.id.path }
 }
 
 extension LinkEndpoint {
@@ -51,7 +54,8 @@ extension ControlResponder {
         let token = try request.query()["token"] ?? ""
         var headers = [("location", "/")]
         if let secret = links.sessions.redeem(token) {
-            headers.append(("set-cookie", cookie.setting(secret)))
+            headers.append(("set-cookie", cookie.setting(secret, for: links.sessions.idleTime)))
+            await links.save(logger)
         } else if !cookie.values(in: request.cookies).contains(where: { links.sessions.session(of: $0) != nil }) {
             throw ControlError(
                 .gone, "This login link has been used, or is older than a minute. Run `synctrain ui` again.")

@@ -1,4 +1,5 @@
 import ControlAPI
+import Logging
 import Synchronization
 
 /// Where links to files and the page lead: what is to be listened on for HTTP, the key that links are signed with, who is
@@ -7,7 +8,7 @@ package final class LinkEndpoint: Sendable {
     private enum State {
         /// Nothing is to be listened on, or nothing is yet.
         case closed
-        case open(port: Int)
+        case open(port: Int, remark: String?)
         case failed(String)
     }
 
@@ -25,24 +26,41 @@ package final class LinkEndpoint: Sendable {
     ///   - address: the host in numbers, without brackets, and the port, 0 for any; nil to listen nowhere.
     ///   - hosts: names besides `localhost` and addresses in numbers that a request may have in its `Host`.
     ///   - key: a secret, not empty.
+    ///   - stored: what `store` was given in an earlier run; nil for nothing.
     ///   - now: seconds since 1970.
+    ///   - store: keeps who is logged in and where, for its user alone; durable on return. It may block.
     package init(
-        address: (host: String, port: Int)?, hosts: [String] = [], key: [UInt8],
-        now: @escaping @Sendable () -> Int64
+        address: (host: String, port: Int)?, hosts: [String] = [], key: [UInt8], stored: [UInt8]? = nil,
+        now: @escaping @Sendable () -> Int64, store: @escaping @Sendable ([UInt8]) throws -> Void = { _ in }
     ) {
         host = address?.host
         port = address?.port ?? 0
         self.hosts = hosts
         self.key = key
         self.now = now
-        sessions = SessionRegistry(now: now)
+        sessions = SessionRegistry(stored: stored, now: now, store: store)
+    }
+
+    /// The ports to try, in this order. What only this machine reaches is rather at another port than nowhere, if possible
+    /// at that of the last time, so that open pages find it; what others reach is where the user said.
+    var candidates: [Int] {
+        let isLocal = host.map { $0.hasPrefix("127.") || $0 == "::1" } ?? false
+        var ports = port == 0 ? [sessions.port, 0] : isLocal ? [port, sessions.port, 0] : [port]
+        if ports.first == 0 { ports.removeFirst() }
+        return ports.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     /// `http://host:port`; nil while nothing is listened on.
     package var address: String? {
-        guard case .open(let port) = state.withLock({ $0 }), let host else { return nil }
+        guard case .open(let port, _) = state.withLock({ $0 }), let host else { return nil }
         if host == "0.0.0.0" || host == "::" { return "http://\(hosts.first ?? "127.0.0.1"):\(port)" }
         return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    /// Why it is at another port than the configuration says; nil if it is not.
+    package var remark: String? {
+        guard case .open(_, let remark) = state.withLock({ $0 }) else { return nil }
+        return remark
     }
 
     /// What is the matter, with what to do; nil if nothing is.
@@ -64,11 +82,22 @@ package final class LinkEndpoint: Sendable {
     package func loginLink(used: @escaping @Sendable () -> Void = {}) throws(ControlError) -> LoginLink {
         let address = try reachable()
         let token = sessions.makeToken(used: used)
-        return LoginLink(url: "\(address)/login?token=\(token)", seconds: Int(sessions.tokenTime))
+        return LoginLink(url: "\(address)/login?token=\(token)", seconds: Int(sessions.tokenTime), remark: remark)
     }
 
     /// Ends what all browsers were logged in for; how many there were.
-    package func logOut() -> Int { sessions.removeAll() }
+    ///
+    /// - Throws: `ControlError` `failed` if that cannot be stored: they are logged out until the agent is started again.
+    package func logOut() async throws(ControlError) -> Int {
+        do {
+            return try await sessions.removeAll()
+        } catch {
+            throw ControlError(
+                .failed,
+                "The browsers were logged out, but may be logged in again when the agent is restarted: http.sessions "
+                    + "cannot be written (\(error)). Delete that file.")
+        }
+    }
 
     private func reachable() throws(ControlError) -> String {
         if let address { return address }
@@ -81,11 +110,36 @@ package final class LinkEndpoint: Sendable {
 
     /// The cookie of who is logged in here; nil while nothing is listened on.
     var cookie: SessionCookie? {
-        guard case .open(let port) = state.withLock({ $0 }) else { return nil }
+        guard case .open(let port, _) = state.withLock({ $0 }) else { return nil }
         return SessionCookie(port: port)
     }
 
-    func opened(port: Int) { state.withLock { $0 = .open(port: port) } }
+    /// The cookie that replaces the one of a session; nil if that stays.
+    func newCookie(of session: SessionTable.ID) -> String? {
+        guard let cookie, let secret = sessions.newSecret(of: session) else { return nil }
+        return cookie.setting(secret, for: sessions.idleTime)
+    }
+
+    /// Stores who is logged in, if that has changed; logs if it cannot be.
+    func save(_ logger: Logger) async {
+        do {
+            try await sessions.saveIfChanged()
+        } catch {
+            logger.warning("Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)")
+        }
+    }
+
+    /// - Parameter obstacle: why the port of the configuration could not be had; nil if it was.
+    func opened(port: Int, obstacle: String? = nil, _ logger: Logger) async {
+        do {
+            try await sessions.begin(port: port)
+        } catch {
+            logger.warning("Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)")
+        }
+        let remark = obstacle.map { "Port \(self.port) cannot be used (\($0)), so the page is at port \(port)." }
+        state.withLock { $0 = .open(port: port, remark: remark) }
+    }
+
     func failed(_ problem: String) { state.withLock { $0 = .failed(problem) } }
     func closed() { state.withLock { $0 = .closed } }
 }

@@ -6,9 +6,12 @@ struct SessionCookie: Equatable, Sendable {
 
     init(port: Int) { name = "synctrain-\(port)" }
 
-    /// `Set-Cookie` for a secret of letters and digits. No `Secure`: the page is not encrypted; no `Max-Age`: it goes with
-    /// the browser, and the agent's sessions with the agent.
-    func setting(_ secret: String) -> String { "\(name)=\(secret); Path=/; HttpOnly; SameSite=Strict" }
+    /// `Set-Cookie` for a secret of letters and digits. No `Secure`: the page is not encrypted.
+    ///
+    /// - Parameter time: seconds that the browser keeps it.
+    func setting(_ secret: String, for time: Int64) -> String {
+        "\(name)=\(secret); Max-Age=\(time); Path=/; HttpOnly; SameSite=Strict"
+    }
 
     /// What the fields of a request give for it. A browser may have several of one name; only the first few count.
     func values(in fields: [String]) -> [Substring] {

@@ -1,10 +1,18 @@
+import ControlAPI
 import Cryptography
+import NIOPosix
 import Synchronization
 
-/// The sessions of an agent that runs: in memory only, since they end with it.
+/// The sessions of an agent that runs, and those that it had before: they are stored, as digests, with the port that they
+/// belong to.
 final class SessionRegistry: Sendable {
+    /// Writes what is to be there at the next start, for its user alone and durable on return.
+    typealias Store = @Sendable ([UInt8]) throws -> Void
+
     private struct State {
         var table: SessionTable
+        /// The port that the sessions are of; 0 while nothing has been listened on.
+        var port: Int
         /// What ends the answers that are under way, by session.
         var answers: [SessionTable.ID: [Int: @Sendable () -> Void]] = [:]
         var nextAnswer = 0
@@ -13,19 +21,48 @@ final class SessionRegistry: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Held while what is stored is written, so that the latest is written last.
+    private let storing = Mutex(())
+    private let limits: SessionTable.Limits
     private let now: @Sendable () -> Int64
     private let random: @Sendable (Int) -> [UInt8]
+    private let store: Store
 
+    /// - Parameters:
+    ///   - stored: what was given to `store` last; what cannot be read of it is no session.
+    ///   - now: seconds since 1970.
+    ///   - random: so many bytes that nobody can guess.
     init(
-        limits: SessionTable.Limits = .init(), now: @escaping @Sendable () -> Int64,
-        random: @escaping @Sendable (Int) -> [UInt8] = { SecureRandom.bytes(count: $0) }
+        limits: SessionTable.Limits = .init(), stored: [UInt8]? = nil, now: @escaping @Sendable () -> Int64,
+        random: @escaping @Sendable (Int) -> [UInt8] = { SecureRandom.bytes(count: $0) },
+        store: @escaping Store = { _ in }
     ) {
-        state = Mutex(State(table: SessionTable(limits: limits)))
-        self.now = now
-        self.random = random
+        let earlier = stored.flatMap { StoredSessions(json: $0) }
+        state = Mutex(
+            State(
+                table: SessionTable(restoring: earlier?.sessions ?? [], limits: limits), port: earlier?.port ?? 0))
+        (self.limits, self.now, self.random, self.store) = (limits, now, random, store)
     }
 
-    var tokenTime: Int64 { state.withLock { $0.table.limits.tokenTime } }
+    var tokenTime: Int64 { limits.tokenTime }
+    var idleTime: Int64 { limits.idleTime }
+
+    /// The port that was listened on last; 0 for none.
+    var port: Int { state.withLock(\.port) }
+
+    /// Says where the sessions are from now on. At another port than before all end: at the old one anybody may answer now,
+    /// and gets the cookies of browsers that still ask there.
+    ///
+    /// - Throws: what `store` throws; the sessions have ended all the same.
+    func begin(port: Int) async throws {
+        let isOther = state.withLock { state in
+            guard state.port != port else { return false }
+            _ = state.table.removeAll(now: now())
+            state.port = port
+            return true
+        }
+        if isOther { try await save() }
+    }
 
     /// - Parameter used: called once if the token is redeemed.
     func makeToken(used: @escaping @Sendable () -> Void = {}) -> String {
@@ -54,18 +91,67 @@ final class SessionRegistry: Sendable {
         return secret
     }
 
+    /// The session of a secret; nil if there is none, or none any more.
     func session(of secret: some StringProtocol) -> SessionTable.ID? {
-        state.withLock { $0.table.session(of: String(secret), now: now()) }
+        let (found, endings) = state.withLock { state in
+            switch state.table.use(String(secret), now: now()) {
+            case .nothing: (SessionTable.ID?.none, [@Sendable () -> Void]())
+            case .session(let id): (id, [])
+            case .ended(let id): (nil, state.answers.removeValue(forKey: id)?.values.map { $0 } ?? [])
+            }
+        }
+        for end in endings { end() }
+        return found
+    }
+
+    /// The secret that replaces a session's; nil if it keeps the one that it has.
+    func newSecret(of session: SessionTable.ID) -> String? {
+        let secret = secret()
+        return state.withLock { state in
+            guard state.table.needsSecret(session, now: now()) else { return nil }
+            state.table.replaceSecret(session, by: secret, now: now())
+            return secret
+        }
     }
 
     /// Ends all sessions and the answers that are under way for them.
-    func removeAll() -> Int {
+    ///
+    /// - Throws: what `store` throws: the sessions have ended, but may be there again when the agent is started again.
+    func removeAll() async throws -> Int {
         let (count, endings) = state.withLock { state in
             defer { state.answers = [:] }
             return (state.table.removeAll(now: now()), state.answers.values.flatMap { $0.values.map { $0 } })
         }
-        for end in endings { end() }
+        defer { for end in endings { end() } }
+        try await save()
         return count
+    }
+
+    /// Stores the sessions if they are not as they were stored last.
+    ///
+    /// - Throws: what `store` throws.
+    func saveIfChanged() async throws {
+        guard state.withLock(\.table.hasChanged) else { return }
+        try await save()
+    }
+
+    private func save() async throws {
+        // Not cancelled with the request: what was ended must not come back.
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            NIOThreadPool.singleton.submit { [self] _ in continuation.resume(with: Result { try write() }) }
+        }
+    }
+
+    private func write() throws {
+        try storing.withLock { _ in
+            let stored = state.withLock { StoredSessions(port: $0.port, sessions: $0.table.storable()) }
+            do {
+                try store(stored.json())
+            } catch {
+                state.withLock { $0.table.storingFailed() }
+                throw error
+            }
+        }
     }
 
     /// Runs `work`, and `end` when the session ends before it has.

@@ -23,6 +23,8 @@ package struct AgentSetup: Sendable {
     package struct Web: Sendable {
         /// `http://host:port`; nil while nothing is listened on.
         package var address: @Sendable () -> String?
+        /// Why it is at another port than the configuration says; nil if it is not.
+        package var remark: @Sendable () -> String?
         /// What is the matter, with what to do.
         package var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
@@ -30,15 +32,17 @@ package struct AgentSetup: Sendable {
         /// A link that logs a browser in; calls `used` when one has.
         package var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
         /// Logs all browsers out; how many there were.
-        package var logOut: @Sendable () -> Int
+        package var logOut: @Sendable () async throws -> Int
 
         package init(
-            address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
+            address: @escaping @Sendable () -> String?, remark: @escaping @Sendable () -> String?,
+            problem: @escaping @Sendable () -> String?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
             logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
-            logOut: @escaping @Sendable () -> Int
+            logOut: @escaping @Sendable () async throws -> Int
         ) {
             self.address = address
+            self.remark = remark
             self.problem = problem
             self.link = link
             self.logIn = logIn

@@ -26,11 +26,14 @@ package struct LoginLink: Codable, Equatable, Sendable {
     package var seconds: Int
     /// Absolute: a file for this user alone that leads a browser to the link. It goes when the link is used or expires.
     package var page: String?
+    /// Why the page is at another port than the configuration says; nil if it is not.
+    package var remark: String?
 
-    package init(url: String, seconds: Int, page: String? = nil) {
+    package init(url: String, seconds: Int, page: String? = nil, remark: String? = nil) {
         self.url = url
         self.seconds = seconds
         self.page = page
+        self.remark = remark
     }
 }
 

@@ -10,6 +10,8 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var listening: [String]
     /// Where links to files lead, `http://host:port`; nil if nothing is listened on for HTTP.
     package var http: String?
+    /// Why that is another port than the configuration says, as a sentence; nil if it is not.
+    package var httpRemark: String?
     package var folders: [FolderStatus]
     package var devices: [DeviceStatus]
     package var transfers: [TransferStatus]
@@ -24,7 +26,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
 
     package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
+        http: String? = nil, httpRemark: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
         pending: Int? = nil
     ) {
@@ -34,6 +36,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
         self.startedAt = startedAt
         self.listening = listening
         self.http = http
+        self.httpRemark = httpRemark
         self.folders = folders
         self.devices = devices
         self.transfers = transfers

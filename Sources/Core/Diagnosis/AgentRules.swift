@@ -67,6 +67,16 @@ extension AgentFacts {
             findings.append(
                 DoctorFinding(.network, "listening", .ok, "Listens on \(status.listening.joined(separator: ", "))."))
         }
+        if let http = status.http {
+            findings.append(
+                status.httpRemark.map { remark in
+                    DoctorFinding(
+                        .network, "page", .note, Words.sentence(remark),
+                        why: "Bookmarks and links that were made before lead to the other program.",
+                        remedy: "End that program, or set another port.",
+                        command: "\(program) config set http.listen 127.0.0.1:8395")
+                } ?? DoctorFinding(.network, "page", .ok, "The page is at \(http)."))
+        }
         findings += status.problems.filter { !thumbnailProblems.contains($0) }.map { problem in
             DoctorFinding(
                 .network, "agent-problem", .warning, subject: problem, Words.sentence(problem),

@@ -1,11 +1,13 @@
 // The page: which view is shown, what all views know, and how anything is said or asked.
 import * as api from "./api.js";
 import { button, count, h, icon, replace } from "./dom.js";
+import { poll } from "./parts.js";
 
 /**
  * A view is a module with `title`, `icon`, and `mount(root, app)`, which draws into `root` and returns
  * `{ route(parts), unmount() }`: `route` is called with the decoded parts of the address behind the view's name, at once and
- * whenever they change; `unmount` ends what the view began. Optional: `badge(status)`, a number for the view's link.
+ * whenever they change; `unmount` ends what the view began. Optional: `badge(status)`, a number for the view's link; of what `mount`
+ * returns, `unsaved()`, the names of what was typed and not saved.
  */
 const names = ["files", "activity", "devices", "attention", "settings", "log"];
 const views = new Map();
@@ -61,7 +63,13 @@ export const app = {
 const statusListeners = new Set();
 const eventListeners = new Set();
 let refreshing = null;
-let shown = { name: null, view: null };
+/** The view that is shown, and the address that it is at. */
+let shown = { name: null, view: null, address: "" };
+/** Whether this browser is logged out; and what the view shows again when it is not any more. */
+let isLoggedOut = false;
+let kept = null;
+let isAsking = false;
+let isListening = false;
 
 function address(view, ...parts) {
   return "#/" + [view, ...parts].map(encodeURIComponent).join("/");
@@ -98,11 +106,17 @@ function notice(text, kind, time) {
 
 async function load() {
   refreshing = null;
+  const version = app.status?.version;
   try {
     app.status = await api.get("status");
   } catch (error) {
     if (error.status !== 401) document.getElementById("state").textContent = error.message;
     return;
+  }
+  // An agent of another version may have another page.
+  if (version && app.status.version !== version) {
+    if (unsaved().length === 0) return location.reload();
+    notice("synctrain was updated. Save what you typed and reload the page.", "info");
   }
   drawBar();
   for (const listen of statusListeners) listen(app.status);
@@ -128,7 +142,27 @@ function drawLinks() {
   }));
 }
 
-function follow() {
+function unsaved() { return shown.view?.unsaved?.() ?? []; }
+
+/** Shows what the address says; asks before something that was typed is lost. */
+async function follow() {
+  if (isLoggedOut || isAsking) return;
+  if (location.hash !== shown.address && unsaved().length > 0) {
+    isAsking = true;
+    const choice = await ask({
+      title: "Leave without saving?", body: h("p", {}, `Not saved: ${unsaved().join(", ")}.`),
+      choices: [{ label: "Stay", value: null }, { label: "Leave without saving", value: "leave", kind: "danger" }],
+    });
+    isAsking = false;
+    if (choice !== "leave") {
+      history.replaceState(null, "", shown.address || "#");
+      return;
+    }
+  }
+  show();
+}
+
+function show() {
   const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map((part) => {
     try { return decodeURIComponent(part); } catch { return part; }
   });
@@ -138,33 +172,51 @@ function follow() {
     const root = document.getElementById("view");
     replace(root);
     root.className = name;
-    shown = { name, view: views.get(name).mount(root, app) };
+    shown = { name, view: views.get(name).mount(root, app), address: location.hash };
     document.title = `${views.get(name).title} – synctrain`;
     drawLinks();
   }
+  shown.address = location.hash;
   shown.view.route?.(parts.slice(1));
 }
 
+/** Shows how to log in until this browser is logged in again, here or in another tab. What was typed is kept out of sight. */
 function showLogin() {
-  shown.view?.unmount?.();
-  shown = { name: null, view: { route() {} } };
-  replace(document.getElementById("view"), h("section", { class: "empty login" },
+  if (isLoggedOut) return;
+  isLoggedOut = true;
+  const root = document.getElementById("view");
+  kept = unsaved().length > 0 ? [...root.childNodes] : null;
+  if (!kept) {
+    shown.view?.unmount?.();
+    shown = { name: null, view: null, address: "" };
+  }
+  // A question that is open is answered as by Escape.
+  for (const dialog of document.querySelectorAll("dialog")) dialog.dispatchEvent(new Event("cancel", { cancelable: true }));
+  replace(root, h("section", { class: "empty login" },
     h("h2", {}, "This browser is not logged in"),
     h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
     h("p", {}, "It opens this page with a login link that works once and expires after a minute.")));
+  const stop = poll(async () => {
+    try { await api.get("status"); } catch { return; }
+    stop();
+    isLoggedOut = false;
+    if (kept) replace(root, kept);
+    kept = null;
+    begin();
+  }, 3000);
 }
 
+/** Shows everything, and follows what happens; again after this browser was logged out. */
 async function begin() {
-  for (const name of names) views.set(name, await import(`./${name}.js`));
-  let isLoggedOut = false;
-  api.onLoggedOut(() => {
-    if (isLoggedOut) return;
-    isLoggedOut = true;
-    showLogin();
-  });
-  drawLinks();
   await load();
   if (isLoggedOut) return;
+  follow();
+  if (isListening) {
+    // Who was logged out has missed what happened.
+    for (const listen of eventListeners) listen({ type: "gap" });
+    return;
+  }
+  isListening = true;
   api.events((event) => {
     app.refresh();
     for (const listen of eventListeners) listen(event);
@@ -173,8 +225,11 @@ async function begin() {
     if (!isConnected) document.getElementById("state").textContent = "The agent does not answer; retrying.";
     else app.refresh();
   });
-  window.addEventListener("hashchange", follow);
-  follow();
 }
 
+for (const name of names) views.set(name, await import(`./${name}.js`));
+api.onLoggedOut(showLogin);
+window.addEventListener("hashchange", follow);
+window.addEventListener("beforeunload", (event) => { if (unsaved().length > 0) event.preventDefault(); });
+drawLinks();
 begin();

@@ -125,6 +125,7 @@ export function patternsPart(folder, app) {
   update();
   return {
     element, update,
+    get isUnsaved() { return isDirty(); },
     stop() {
       clearTimeout(timer);
       asked?.abort();

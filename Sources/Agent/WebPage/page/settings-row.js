@@ -189,8 +189,10 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   }
 
   return {
-    element, update,
+    element, update, label,
     get state() { return state; },
+    /** Something was typed that is not saved. */
+    get isUnsaved() { return Boolean(isDirty()) && !control.isImmediate; },
     text: `${label} ${declaration.key} ${declaration.summary}`.toLowerCase(),
     isAdvanced: declaration.isAdvanced,
     /** What is saved in the place of the last change, until another is made. */

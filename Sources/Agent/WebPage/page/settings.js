@@ -56,7 +56,7 @@ export function mount(root, app) {
     const states = known.agent.filter((state) => state.running !== undefined);
     draw(waiting, states.map((state) => state.key), () => states.length > 0 && h("p", { class: "notice" }, h("span", {},
       `Restart the agent so that ${count(states.length, "change")} ${states.length === 1 ? "takes" : "take"} effect: `,
-      h("code", {}, "synctrain agent stop && synctrain agent start && synctrain ui"), h("br", {}),
+      h("code", {}, "synctrain agent stop && synctrain agent start"), h("br", {}),
       h("span", { class: "quiet" }, states.map((state) => labelOf(state.key)).join(", ")))));
   }
 
@@ -88,12 +88,14 @@ export function mount(root, app) {
     const heading = h("h2", { tabindex: "-1" }, now.name);
     opened?.patterns?.stop();
     const patterns = now.scope === "folder" ? patternsPart(now.id, app) : null;
+    const browsers = now.scope === "agent" ? browsersPart() : null;
     replace(panel, heading, [...groups].map(([name, members]) => {
       const [usual, advanced] = [members.filter((row) => !row.isAdvanced), members.filter((row) => row.isAdvanced)];
       return h("section", { class: "part", "aria-label": name }, h("h3", {}, name), usual.map((row) => row.element),
         advanced.length > 0 && h("details", {}, h("summary", {}, "Advanced", h("span", { class: "unseen" }, `: ${name}`)), advanced.map((row) => row.element)));
-    }), patterns?.element);
+    }), patterns?.element, browsers);
     opened = { scope: now.scope, id: now.id, rows, heading, patterns };
+    opened.parts = [[patterns?.element, "ignore patterns .stignore"], [browsers, "browsers log out everywhere login"]].filter(([element]) => element);
     undoable = null;
     for (const state of now.settings) rows.get(state.key)?.update(state);
     filter();
@@ -104,6 +106,23 @@ export function mount(root, app) {
       const folder = app.status?.folders.find((one) => one.id === now.id);
       if (folder && await changeMode(app, folder)) reload();
     }, { "aria-label": "Change what is kept here" });
+  }
+
+  function browsersPart() {
+    return h("section", { class: "part", "aria-label": "Browsers" }, h("h3", {}, "Browsers"), h("div", { class: "setting" },
+      h("p", { class: "quiet" }, "A browser stays logged in for 30 days without use, 180 days at most, also when the agent is restarted. To log in, run ", h("code", {}, "synctrain ui"), "."),
+      h("div", { class: "control" }, act("Log out everywhere", logOut, { class: "danger" }))));
+  }
+
+  async function logOut() {
+    const choice = await app.ask({
+      title: "Log out all browsers?", body: h("p", {}, "This one is logged out, too. To log in again, run ", h("code", {}, "synctrain ui"), " in a terminal on this machine."),
+      choices: [{ label: "Cancel", value: null }, { label: "Log out everywhere", value: "out", kind: "danger" }],
+    });
+    if (choice !== "out") return;
+    await app.attempt(() => api.remove("sessions"));
+    // The answer to whatever is asked next shows how to log in.
+    app.refresh();
   }
 
   async function change(now, row, key, input, before) {
@@ -130,13 +149,13 @@ export function mount(root, app) {
       if (!row.element.hidden) shown += 1;
     }
     for (const part of panel.querySelectorAll("section, details")) {
-      if (part === opened?.patterns?.element) continue;
+      if (opened?.parts.some(([element]) => element === part)) continue;
       part.hidden = !part.querySelector(".setting:not([hidden])");
       if (part.matches("details") && words.length > 0) part.open = true;
     }
-    if (opened?.patterns) {
-      opened.patterns.element.hidden = !words.every((word) => "ignore patterns .stignore".includes(word));
-      if (!opened.patterns.element.hidden) shown += 1;
+    for (const [element, text] of opened?.parts ?? []) {
+      element.hidden = !words.every((word) => text.includes(word));
+      if (!element.hidden) shown += 1;
     }
     none.hidden = !opened || shown > 0;
   }
@@ -160,6 +179,10 @@ export function mount(root, app) {
           opened?.heading.focus({ preventScroll: true });
         });
       }
+    },
+    unsaved() {
+      const rows = [...opened?.rows.values() ?? []].filter((row) => row.isUnsaved).map((row) => row.label);
+      return opened?.patterns?.isUnsaved ? [...rows, "Ignore patterns"] : rows;
     },
     unmount() {
       stopEvents();

@@ -28,8 +28,8 @@ struct URLCommand: RunnableCommand {
         commandName: "url", abstract: "Print a link to a file for any program on this machine.",
         discussion: """
             Only the blocks that are read are downloaded; players and browsers can seek. Anyone who has the link can \
-            read the file until the link expires, after two hours unless --for is given. With `listen = \
-            "127.0.0.1:0"` (default) the link also ends when the agent stops.
+            read the file until the link expires, after two hours unless --for is given. While the agent is stopped, \
+            or if it is started at another port, the link does not work.
             """)
 
     @OptionGroup var subject: LinkSubject

@@ -7,8 +7,9 @@ struct UICommand: RunnableCommand {
         discussion: """
             Creates a login link for one browser, writes a file in the runtime directory that redirects to it, and \
             opens that file with $SYNCTRAIN_OPEN or `xdg-open`. The link works once and for one minute; the login \
-            lasts until the agent stops, for 30 days without use, or until --logout. A sandboxed browser (snap, \
-            flatpak) may not be able to read the file: use --no-open and open the link in it.
+            lasts for 30 days without use, for 180 days at most, until --logout, or until the agent is started at \
+            another port. A sandboxed browser (snap, flatpak) may not be able to read the file: use --no-open and \
+            open the link in it.
             """)
 
     @Flag(help: "Print the link instead of opening it.")
@@ -27,8 +28,9 @@ struct UICommand: RunnableCommand {
         if logout { return try await endSessions(in: context) }
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
         let link = try await context.agent().call(Endpoints.logIn, LoginRequest(hasPage: command != nil))
+        if let remark = link.remark { try context.remark(remark) }
         if global.json {
-            let opened = OpenedPage(url: link.url, seconds: link.seconds, page: link.page, with: command)
+            let opened = OpenedPage(url: link.url, seconds: link.seconds, page: link.page, remark: link.remark, with: command)
             try context.output.print(bytes: try ControlJSON.encode(opened))
         }
         guard let command, let page = link.page else {
@@ -65,5 +67,7 @@ private struct OpenedPage: Encodable {
     var seconds: Int
     /// The file that was opened.
     var page: String?
+    /// Why it is at another port than the configuration says.
+    var remark: String?
     var with: String?
 }

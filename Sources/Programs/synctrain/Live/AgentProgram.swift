@@ -74,7 +74,8 @@ enum AgentProgram {
             }
             let links = LinkEndpoint(
                 address: configuration.http.address, hosts: configuration.http.hosts,
-                key: try LinkKeyFile.load(from: places), now: { WallTime.now.seconds })
+                key: try LinkKeyFile.load(from: places), stored: earlierSessions(places, logger),
+                now: { WallTime.now.seconds }, store: { try SessionFile.write($0, to: places) })
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
@@ -84,9 +85,9 @@ enum AgentProgram {
                 testTransport: TCPTransport(), nearby: nearby,
                 radio: bluetooth?.radio,
                 web: AgentSetup.Web(
-                    address: { links.address }, problem: { links.problem },
+                    address: { links.address }, remark: { links.remark }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
-                    logIn: { try links.loginLink(used: $0) }, logOut: { links.logOut() }),
+                    logIn: { try links.loginLink(used: $0) }, logOut: { try await links.logOut() }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
                 machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
@@ -117,6 +118,16 @@ enum AgentProgram {
             try await group.run()
         } catch {
             throw ControlError(describing: error)
+        }
+    }
+
+    /// Who was logged in to the page; nil, and the log says why, if that cannot be read: then all have to log in again.
+    private static func earlierSessions(_ places: AgentPlaces, _ logger: Logger) -> [UInt8]? {
+        do {
+            return try SessionFile.read(from: places)
+        } catch {
+            logger.warning("All browsers are logged out: \(error)")
+            return nil
         }
     }
 

@@ -71,9 +71,9 @@ enum DefaultConfiguration {
         window-per-device = "32 MiB"
 
         [http]
-        # Address of the page and of links made by `synctrain url` and `synctrain open`. By default only this machine, on any
-        # free port; with a fixed port, links survive a restart. "": do not listen.
-        listen = "127.0.0.1:0"
+        # Address of the page and of links made by `synctrain url` and `synctrain open`. By default only this machine. If another
+        # program uses the port, another free one is used, and `status` says so. Port 0: any free port. "": do not listen.
+        listen = "127.0.0.1:8394"
         # Allow `listen` to be an address that other machines can reach: anyone with a link can then read the file.
         network = false
         # Host names allowed in requests besides IP addresses, for example ["nas.local"].

@@ -8,6 +8,8 @@ package struct AgentPlaces: Equatable, Sendable {
     package let index: String
     /// What links to files are signed with.
     package let linkKey: String
+    /// Who is logged in to the page.
+    package let sessions: String
     package let lock: String
     package let log: String
     /// A directory.
@@ -133,6 +135,7 @@ package struct AgentPlaces: Equatable, Sendable {
         privateKey = state + "/key.pem"
         index = state + "/index.sqlite"
         linkKey = state + "/http.key"
+        sessions = state + "/http.sessions"
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"

@@ -1,7 +1,7 @@
 /// Where links to files are answered, and how fast.
 package struct HTTPSettings: Equatable, Sendable {
-    /// This machine alone, at a port that the system chooses.
-    package static let defaultListen = "127.0.0.1:0"
+    /// This machine alone, at a port that nobody else has by default.
+    package static let defaultListen = "127.0.0.1:8394"
 
     /// `host:port` in numbers; empty to listen nowhere.
     package var listen: String
@@ -36,7 +36,7 @@ package struct HTTPSettings: Equatable, Sendable {
                     "listen",
                     SettingProblem(
                         .invalidValue,
-                        "`\(listen.prefix(80))` cannot be listened on; use `127.0.0.1:8384`, or port 0 for any that "
+                        "`\(listen.prefix(80))` cannot be listened on; use `127.0.0.1:8394`, or port 0 for any that "
                             + "is free, or \"\" to disable it")
                 )
             }

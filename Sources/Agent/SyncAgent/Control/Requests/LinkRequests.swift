@@ -15,7 +15,7 @@ struct LinkRequests: RequestGroup {
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.link) { try await link($0) }
         table.on(Endpoints.logIn) { try await logIn($0) }
-        table.on(Endpoints.logOut) { LogOutAnswer(ended: web?.logOut() ?? 0) }
+        table.on(Endpoints.logOut) { LogOutAnswer(ended: try await web?.logOut() ?? 0) }
     }
 
     private func link(_ request: LinkRequest) async throws -> FileLink {

@@ -46,7 +46,8 @@ struct StatusRequests: RequestGroup {
         return AgentStatus(
             device: configuration.localDevice.description, name: configuration.current.name,
             version: AgentVersion.current, startedAt: startedAt.rfc3339,
-            listening: listeners.addresses.map(\.description), http: web?.address(), folders: folders,
+            listening: listeners.addresses.map(\.description), http: web?.address(), httpRemark: web?.remark(),
+            folders: folders,
             devices: devices.all.map(\.status), transfers: transfers.all,
             bluetooth: radio?.status(), policies: policies.status,
             problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems,
