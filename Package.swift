@@ -215,7 +215,7 @@ let layers = [
                     "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis",
                     "FileAccess",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
-                    "Reachability", "Spelling", "SyncAgent", "Transport",
+                    "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Transport",
                     "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1,
                     nioPosix,

@@ -119,7 +119,7 @@ struct Architecture {
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
                 "FolderWatcher",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
-                "SyncAgent",
+                "SyncAgent", "SyncDecisions",
                 "Transport", "TransportBluetooth",
                 "TransportTCP",
                 "TransportVirtual", "Trimming",

@@ -241,6 +241,7 @@ package final class Agent: Service, Sendable {
                 group.addTask { await self.policies.run() }
                 group.addTask { await self.radio.run() }
                 group.addTask { await self.admins.run() }
+                if let board = self.setup.notices { group.addTask { await self.noticeFollower(board).run() } }
                 await self.tasks.run()
                 group.cancelAll()
             }

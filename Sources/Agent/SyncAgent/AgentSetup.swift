@@ -72,6 +72,8 @@ package struct AgentSetup: Sendable {
     package var examine: (@Sendable () -> MachineFacts)?
     /// Who knows how the machine is connected and powered; nil for nobody.
     package var machine: (any MachineStateSource)?
+    /// Where people are told of what happens; nil for nowhere.
+    package var notices: (any NoticeBoard)?
     package var time: AgentTime
     /// The program that watches directories; nil for scans only.
     package var watchProgram: String?
@@ -85,7 +87,7 @@ package struct AgentSetup: Sendable {
         testTransport: (any LinkTransport)? = nil, nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
         web: Web? = nil, examine: (@Sendable () -> MachineFacts)? = nil, machine: (any MachineStateSource)? = nil,
-        time: AgentTime = .system,
+        notices: (any NoticeBoard)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -101,6 +103,7 @@ package struct AgentSetup: Sendable {
         self.web = web
         self.examine = examine
         self.machine = machine
+        self.notices = notices
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger

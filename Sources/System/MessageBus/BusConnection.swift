@@ -1,7 +1,7 @@
 import CSystemd
 import Glibc
 
-/// A connection to the system bus, for one thread.
+/// A connection to a bus, for one thread.
 ///
 /// No callbacks of sd-bus are used: what arrives is handed out as values.
 struct BusConnection: ~Copyable {
@@ -24,10 +24,14 @@ struct BusConnection: ~Copyable {
 
     private let bus: OpaquePointer
 
-    init() throws(SystemError) {
+    init(_ kind: BusKind = .system) throws(SystemError) {
         var bus: OpaquePointer?
-        let result = sd_bus_open_system(&bus)
-        guard result >= 0, let bus else { throw SystemError("sd_bus_open_system", -result) }
+        let result =
+            switch kind {
+            case .system: sd_bus_open_system(&bus)
+            case .session: sd_bus_open_user(&bus)
+            }
+        guard result >= 0, let bus else { throw SystemError("sd_bus_open_\(kind)", -result) }
         self.bus = bus
     }
 
@@ -55,7 +59,7 @@ struct BusConnection: ~Copyable {
         guard result >= 0, let message else { throw SystemError("sd_bus_message_new_method_call", -result) }
         defer { sd_bus_message_unref(message) }
         // A service that its user has stopped stays so.
-        sd_bus_message_set_auto_start(message, 0)
+        sd_bus_message_set_auto_start(message, call.startsService ? 1 : 0)
         for argument in call.arguments { try MessageCoding.append(argument, to: message) }
         var cookie: UInt64 = 0
         let sent = sd_bus_send(bus, message, &cookie)

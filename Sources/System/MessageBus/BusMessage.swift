@@ -1,3 +1,11 @@
+/// Which of the buses of a machine.
+package enum BusKind: Sendable {
+    /// Of the machine, `DBUS_SYSTEM_BUS_ADDRESS`.
+    case system
+    /// Of the user, `DBUS_SESSION_BUS_ADDRESS` or `bus` in `XDG_RUNTIME_DIR`.
+    case session
+}
+
 /// A call of a method on the bus.
 package struct BusCall: Equatable, Sendable {
     package var destination: String
@@ -5,6 +13,8 @@ package struct BusCall: Equatable, Sendable {
     package var interface: String
     package var member: String
     package var arguments: [BusValue]
+    /// Whether the bus may start the service for it.
+    package var startsService = false
 
     package init(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []

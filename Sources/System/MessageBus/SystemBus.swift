@@ -10,7 +10,7 @@ package protocol BusListener: AnyObject, Sendable {
     func busCalled(_ call: BusNotice) -> BusAnswer
 }
 
-/// The system bus: one connection, owned by one thread, made again whenever it is lost.
+/// The system bus, or the user's: one connection, owned by one thread, made again whenever it is lost.
 package final class SystemBus: Sendable {
     private typealias Answer = Result<[BusValue], BusError>
 
@@ -39,12 +39,15 @@ package final class SystemBus: Sendable {
 
     private let mailbox = Mutex(Mailbox())
     private let wake: WakeFlag
+    private let kind: BusKind
     private let pauses: [Duration]
 
     /// - Parameter pauses: how long to wait before the first, second … attempt to connect again; the last one repeats.
     package init(
+        _ kind: BusKind = .system,
         pauses: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(15), .seconds(60)]
     ) throws(SystemError) {
+        self.kind = kind
         self.pauses = pauses
         wake = try WakeFlag()
     }
@@ -60,7 +63,7 @@ package final class SystemBus: Sendable {
                 }
                 if isStopped { return continuation.resume() }
                 do throws(SystemError) {
-                    try OwnedThread.startWaiting("system-bus") { self.work(listener) }
+                    try OwnedThread.startWaiting(kind == .system ? "system-bus" : "session-bus") { self.work(listener) }
                 } catch {
                     listener.busLost(error)
                     end()
@@ -115,7 +118,7 @@ package final class SystemBus: Sendable {
         return isTaken
     }
 
-    private static let disconnected = BusError(.disconnected, "there is no connection to the system bus")
+    private static let disconnected = BusError(.disconnected, "there is no connection to the bus")
 
     private func complete(_ number: UInt64, _ answer: Answer) {
         mailbox.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: answer)
@@ -132,7 +135,7 @@ package final class SystemBus: Sendable {
         while !mailbox.withLock({ $0.isStopped }) {
             let start = ContinuousClock.now
             do throws(SystemError) {
-                let connection = try BusConnection()
+                let connection = try BusConnection(kind)
                 mailbox.withLock { $0.isConnected = true }
                 listener.busConnected()
                 try serve(connection, listener)

@@ -24,12 +24,22 @@ extension Agent {
         return table
     }
 
-    var requestGroups: [any RequestGroup] {
-        let time = setup.time
-        let status = StatusRequests(
+    /// Tells people of what happens on `board`.
+    func noticeFollower(_ board: any NoticeBoard) -> NoticeFollower {
+        NoticeFollower(
+            board: board, status: statusRequests, configuration: configuration, events: events, time: setup.time)
+    }
+
+    private var statusRequests: StatusRequests {
+        StatusRequests(
             configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
             transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
             discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt)
+    }
+
+    var requestGroups: [any RequestGroup] {
+        let time = setup.time
+        let status = statusRequests
         let reach = ReachRequests(reach: reach, devices: devices, listeners: listeners, time: time)
         return [
             status, reach,

@@ -15,6 +15,7 @@ import Proxies
 import Reachability
 import ServiceLifecycle
 import SyncAgent
+import SyncDecisions
 import Transport
 import TransportBluetooth
 import TransportTCP
@@ -77,6 +78,7 @@ enum AgentProgram {
                 key: try LinkKeyFile.load(from: places), stored: earlierSessions(places, logger),
                 now: { WallTime.now.seconds }, store: { try SessionFile.write($0, to: places) })
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
+            let desktop = try desktop(logger)
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
@@ -89,7 +91,7 @@ enum AgentProgram {
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
                     logIn: { try links.loginLink(used: $0) }, logOut: { try await links.logOut() }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
-                machine: machine,
+                machine: machine, notices: desktop,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
@@ -106,6 +108,7 @@ enum AgentProgram {
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
             if let bluetooth { services.append(.init(service: bluetooth)) }
             if let machine { services.append(.init(service: MachineFollowing(observer: machine))) }
+            if let desktop { services.append(.init(service: DesktopFollowing(desktop: desktop))) }
             services += [
                 .init(service: agent),
                 .init(service: agent.mountServer),
@@ -119,6 +122,12 @@ enum AgentProgram {
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    /// The desktop that shows notifications; nil where the user has no session bus.
+    private static func desktop(_ logger: Logger) throws -> Desktop? {
+        guard Desktop.hasSessionBus(ProcessInfo.processInfo.environment) else { return nil }
+        return try Desktop(escape: NoticeText.escaped, logger: logger)
     }
 
     /// Who was logged in to the page; nil, and the log says why, if that cannot be read: then all have to log in again.

@@ -28,7 +28,7 @@ struct ConfigurationReader {
         let settings = SettingsTable(table: root, name: "", file: file, line: 1)
         try settings.allow([
             "name", "listen", "discovery", "relays", "network", "bluetooth", "cache", "fetch", "http", "log",
-            "offered-folders", "limits", "policies", "thumbnails", "ignored", "device", "folder",
+            "offered-folders", "limits", "policies", "notifications", "thumbnails", "ignored", "device", "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen.map(AddressSyntax.completed) }
@@ -67,6 +67,10 @@ struct ConfigurationReader {
             if let isOpen = try http.bool("network") { configuration.http.isOpenToNetwork = isOpen }
             if let hosts = try http.strings("hosts") { configuration.http.hosts = hosts }
             configuration.http.rate = try http.rate("rate")
+        }
+        if let section = try section("notifications", of: root) {
+            try section.allow(["enabled"])
+            if let isEnabled = try section.bool("enabled") { configuration.notifications.isEnabled = isEnabled }
         }
         if let section = try section("thumbnails", of: root) {
             configuration.thumbnails = try section.thumbnails(userHome: userHome)

@@ -81,6 +81,10 @@ enum DefaultConfiguration {
         # Rate limit for all files together, for example "20 MiB/s"; 0: no limit.
         rate = 0
 
+        [notifications]
+        # Notifications on the desktop: conflicts, folders that have stopped, devices that want to connect, ready for the train.
+        enabled = true
+
         [thumbnails]
         # Thumbnails of photos and films, present on this device or not. Created in a sandbox by other programs: the Debian
         # packages bubblewrap, libvips-tools and ffmpeg.

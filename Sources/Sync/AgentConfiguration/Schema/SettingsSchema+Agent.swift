@@ -9,6 +9,7 @@ extension SettingsSchema {
             ("Bluetooth", nearby),
             ("Cache and downloads", storing),
             ("Page and links", page),
+            ("Notifications", notifications),
             ("Thumbnails", thumbnails),
             ("Speed limits", limits),
             ("Metered connections and battery", policies),
@@ -81,6 +82,12 @@ extension SettingsSchema {
         .texts("http.hosts", \.http.hosts, "Host names allowed in requests, besides IP addresses.").afterRestart
             .advanced,
         .rate("http.rate", \.http.rate, "Rate limit for links to files, all together."),
+    ]
+
+    private static let notifications: [Setting<Configuration>] = [
+        .flag(
+            "notifications.enabled", \.notifications.isEnabled,
+            "Show conflicts, stopped folders, devices that want to connect and readiness on the desktop.")
     ]
 
     private static let thumbnails: [Setting<Configuration>] = [

@@ -58,6 +58,13 @@ package struct Configuration: Equatable, Sendable {
         }
     }
 
+    /// What is shown on the desktop.
+    package struct Notifications: Equatable, Sendable {
+        package var isEnabled: Bool
+
+        package init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
+    }
+
     package struct Log: Equatable, Sendable {
         /// The names are those of swift-log.
         package enum Level: String, Sendable, CaseIterable {
@@ -96,6 +103,7 @@ package struct Configuration: Equatable, Sendable {
     package var fetch: Fetch
     package var log: Log
     package var http = HTTPSettings()
+    package var notifications = Notifications()
     package var thumbnails = ThumbnailSettings()
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
     package var offeredFolders: String?

@@ -1,0 +1,125 @@
+"""Notifications on the desktop: a session bus of our own with python3-dbusmock's notification daemon on it."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+import dbus
+import dbus.bus
+import pytest
+from process import Child, wait_until
+
+NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:path={path}</listen>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+"""
+
+
+class Desktop:
+    """A session bus; `begin` has the notification daemon come."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        path = os.path.join(directory, "bus")
+        self.variables = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
+        configuration = os.path.join(directory, "bus.conf")
+        with open(configuration, "w") as file:
+            file.write(CONFIGURATION.format(path=path))
+        self.bus = Child("session-bus", os.path.join(directory, "bus.log"))
+        self.bus.spawn(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
+        wait_until(lambda: os.path.exists(path), 20, "the bus listens", child=self.bus)
+        self.connection = dbus.bus.BusConnection(self.variables["DBUS_SESSION_BUS_ADDRESS"])
+        self.daemon = None
+
+    def begin(self, *parameters):
+        self.daemon = Child("notification-daemon", os.path.join(self.directory, "daemon.log"))
+        self.daemon.spawn([sys.executable, "-m", "dbusmock", "--session", "--template", "notification_daemon", *parameters],
+                          env={**os.environ, **self.variables})
+        wait_until(lambda: self.connection.name_has_owner(NAME), 20, "the daemon is there", child=self.daemon)
+
+    @property
+    def shown(self):
+        """The calls of `Notify`: `(application, number of the one that it replaces, summary, body, urgency)`."""
+        mock = dbus.Interface(self.connection.get_object(NAME, PATH, introspect=False), "org.freedesktop.DBus.Mock")
+        return [(str(a[0]), int(a[1]), str(a[3]), str(a[4]), int(a[6]["urgency"]))
+                for _, method, a in mock.GetCalls() if method == "Notify"]
+
+    def summaries(self):
+        return [summary for _, _, summary, _, _ in self.shown]
+
+    def close(self):
+        self.connection.close()
+        for child in (self.daemon, self.bus):
+            if child:
+                child.kill()
+
+
+@pytest.fixture
+def desktop():
+    directory = tempfile.mkdtemp(prefix="st-bus-")
+    desktop = Desktop(directory)
+    yield desktop
+    desktop.close()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def agent_on(lab, desktop, name="laptop"):
+    agent = lab.agent(name, start=False)
+    agent.variables.update(desktop.variables)
+    return agent.start()
+
+
+def test_a_device_that_wants_to_connect_and_a_folder_that_stops(lab, desktop):
+    desktop.begin()
+    agent = agent_on(lab, desktop)
+    path = lab.directory("docs")
+    agent.add_folder("docs", path, mode="full")
+    with open(os.path.join(path, "a.txt"), "w") as file:
+        file.write("a")
+    agent.run("scan", "docs")
+    # Its name is shown as text, whatever it is.
+    stranger = lab.agent("<i>stranger", start=False)
+    stranger.add_device(agent.id, "laptop", agent.address)
+    stranger.start()
+    wait_until(lambda: "<i>stranger wants to connect" in desktop.summaries(), 40, "the device is told of", child=agent)
+    shutil.rmtree(path)
+    agent.try_run("scan", "docs")
+    wait_until(lambda: "docs has stopped syncing" in desktop.summaries(), 40, "the folder is told of", child=agent)
+    urgencies = {summary: urgency for _, _, summary, _, urgency in desktop.shown}
+    assert urgencies == {"<i>stranger wants to connect": 1, "docs has stopped syncing": 2}
+    bodies = {summary: body for _, _, summary, body, _ in desktop.shown}
+    assert bodies["docs has stopped syncing"] == agent.folder("docs")["message"]
+    assert all(application == "synctrain" and replaced == 0 for application, replaced, *_ in desktop.shown)
+
+
+def test_a_setting_ends_them(lab, desktop):
+    desktop.begin()
+    agent = lab.agent("laptop", start=False)
+    agent.variables.update(desktop.variables)
+    agent.run("config", "set", "notifications.enabled", "false")
+    agent.start()
+    quiet, heard = lab.agent("quiet", start=False), lab.agent("heard", start=False)
+    quiet.add_device(agent.id, "laptop", agent.address)
+    quiet.start()
+    wait_until(lambda: agent.status()["pending"] == 1, 20, "it waits", child=agent)
+    # What was not told of is not told of later.
+    agent.stop()
+    agent.run("config", "set", "notifications.enabled", "true")
+    agent.start()
+    heard.add_device(agent.id, "laptop", agent.address)
+    heard.start()
+    wait_until(lambda: desktop.summaries() == ["heard wants to connect"], 40, "the second is told of", child=agent)
+
+
+def test_a_desktop_without_a_daemon_is_no_problem(lab, desktop):
+    agent = agent_on(lab, desktop)
+    stranger = lab.agent("stranger", start=False)
+    stranger.add_device(agent.id, "laptop", agent.address)
+    stranger.start()
+    wait_until(lambda: "notifications cannot be shown" in agent.log_tail(), 40, "the log says why", child=agent)
+    assert agent.status()["problems"] == []
+    agent.stop()
