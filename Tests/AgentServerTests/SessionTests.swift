@@ -136,9 +136,8 @@ struct SessionTableTests {
     }
 
     @Test func aSessionOutlivesTheAgent() throws {
-        let (empty, _) = try table()
-        var (before, id) = (empty, 0)
-        id = try #require(session(&before, "s", 5))
+        var (before, id) = try table()
+        #expect(session(&before, "s", 5) == id)
         let stored = StoredSessions(port: 80, sessions: before.storable())
         #expect(!before.hasChanged)
         let json = try stored.json()
