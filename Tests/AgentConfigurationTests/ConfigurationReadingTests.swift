@@ -128,6 +128,11 @@ import Testing
         #expect(http.rate == 2 << 20)
     }
 
+    @Test(arguments: [("", true), ("enabled = true\n", true), ("enabled = false\n", false)])
+    func notifications(text: String, isEnabled: Bool) throws {
+        #expect(try parse("[notifications]\n" + text).notifications.isEnabled == isEnabled)
+    }
+
     @Test func thumbnails() throws {
         #expect(try parse("[thumbnails]\n").thumbnails == ThumbnailSettings())
         let text = """
@@ -306,6 +311,7 @@ import Testing
             ("[bluetooth]\nscan-interval = -1\n", .invalidValue, 2, ["`scan-window` (5)", "0 for no scan"]),
             ("[bluetooth]\nscan-interval = 3601\n", .invalidValue, 2, ["3600"]),
             ("[bluetooth]\nscan = 5\n", .unknownKey, 2, []),
+            ("[notifications]\nenable = true\n", .unknownKey, 2, ["did you mean `enabled`?"]),
             ("[thumbnails]\nlimit = \"x\"\n", .invalidValue, 2, ["GiB"]),
             ("[thumbnails]\nfolders = \"x\"\n", .unknownKey, 2, ["did you mean `folder`?"]),
             ("[thumbnails]\ndirectory = \"../x\"\n", .invalidValue, 2, [".thumbnails"]),

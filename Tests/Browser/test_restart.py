@@ -168,7 +168,7 @@ def test_leaving_the_view_asks_for_what_is_not_saved(page, agent):
     page.click("Discard the change of the ignore patterns")
     page.go("files")
     page.wait_text("dialog[open]", "Not saved: Label.")
-    page.answer("Leave without saving")
+    page.answer("Discard and leave")
     page.wait(lambda: not page.has('[data-setting="label"]'), "the view is left")
     assert page.address == "#/files"
     assert "Pictures" not in open(agent.file("config.toml")).read()

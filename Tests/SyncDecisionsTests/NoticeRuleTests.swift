@@ -44,7 +44,8 @@ struct NoticeRuleTests {
     /// One that comes and is resolved before it was told of is not told of.
     @Test func conflictsThatAreResolvedAreNotTold() {
         let counts: [Int64] = [0, 1, 3, 1, 1]
-        let told = told(zip([0, 1, 10, 20, 70], counts).map { ($0, NoticeFacts(folders: [folder("a", conflicts: $1)])) })
+        let told = told(
+            zip([0, 1, 10, 20, 70], counts).map { ($0, NoticeFacts(folders: [folder("a", conflicts: $1)])) })
         #expect(told == [[], ["1 new conflict in A"], [], [], []])
     }
 
@@ -81,7 +82,10 @@ struct NoticeRuleTests {
     @Test func manyAreFoldedIntoOne() {
         let folders = ["a", "b", "c", "d", "e"].map { folder($0, halt: "x") }
         #expect(told([(0, NoticeFacts(folders: folders))]) == [["A, B, C and 2 others have stopped syncing"]])
-        #expect(told([(0, NoticeFacts(folders: Array(folders.prefix(4))))]) == [["A, B, C and 1 other have stopped syncing"]])
+        #expect(
+            told([(0, NoticeFacts(folders: Array(folders.prefix(4))))]) == [
+                ["A, B, C and 1 other have stopped syncing"]
+            ])
         #expect(told([(0, NoticeFacts(folders: Array(folders.prefix(3))))]) == [["A, B and C have stopped syncing"]])
     }
 
@@ -93,9 +97,13 @@ struct NoticeRuleTests {
         }
         #expect(
             told([
-                (0, facts("old")), (1, facts("old", "nas")), (5, facts("old", "nas", "phone")), (6, facts("old", "nas")),
+                (0, facts("old")), (1, facts("old", "nas")), (5, facts("old", "nas", "phone")),
+                (6, facts("old", "nas")),
                 (70, facts("old", "nas")), (71, facts("old", "NAMELESS-DEVICE")), (200, facts()), (300, facts("nas")),
-            ]) == [[], ["the nas wants to connect"], [], [], [], ["NAMELES wants to connect"], [], ["the nas wants to connect"]])
+            ]) == [
+                [], ["the nas wants to connect"], [], [], [], ["NAMELES wants to connect"], [],
+                ["the nas wants to connect"],
+            ])
     }
 
     /// Names are of anybody.
@@ -154,7 +162,9 @@ struct NoticeRuleTests {
         }
         func facts(_ status: FolderStatus) -> NoticeFacts.Folder { NoticeFacts([status], []).folders[0] }
         #expect(facts(status("idle")) == Folder(id: "f", name: "f", conflicts: 2))
-        #expect(facts(status("syncing", need: 5)) == Folder(id: "f", name: "f", conflicts: 2, missingBytes: 5, isReady: false))
+        #expect(
+            facts(status("syncing", need: 5))
+                == Folder(id: "f", name: "f", conflicts: 2, missingBytes: 5, isReady: false))
         #expect(!facts(status("receiving-index")).isReady && facts(status("scanning")).missingBytes == nil)
         #expect(!facts(status("idle", incomplete: true)).isReady)
         #expect(facts(status("halted-root-missing")).halt == "Why.")

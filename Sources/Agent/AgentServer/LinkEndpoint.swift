@@ -125,7 +125,7 @@ package final class LinkEndpoint: Sendable {
         do {
             try await sessions.saveIfChanged()
         } catch {
-            logger.warning("Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)")
+            logger.warning("\(Self.notStored(error))")
         }
     }
 
@@ -134,10 +134,14 @@ package final class LinkEndpoint: Sendable {
         do {
             try await sessions.begin(port: port)
         } catch {
-            logger.warning("Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)")
+            logger.warning("\(Self.notStored(error))")
         }
         let remark = obstacle.map { "Port \(self.port) cannot be used (\($0)), so the page is at port \(port)." }
         state.withLock { $0 = .open(port: port, remark: remark) }
+    }
+
+    private static func notStored(_ error: any Error) -> String {
+        "Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)"
     }
 
     func failed(_ problem: String) { state.withLock { $0 = .failed(problem) } }

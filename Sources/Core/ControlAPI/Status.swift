@@ -26,7 +26,8 @@ package struct AgentStatus: Codable, Equatable, Sendable {
 
     package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        http: String? = nil, httpRemark: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
+        http: String? = nil, httpRemark: String? = nil, folders: [FolderStatus], devices: [DeviceStatus],
+        transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
         pending: Int? = nil
     ) {

@@ -150,8 +150,8 @@ async function follow() {
   if (location.hash !== shown.address && unsaved().length > 0) {
     isAsking = true;
     const choice = await ask({
-      title: "Leave without saving?", body: h("p", {}, `Not saved: ${unsaved().join(", ")}.`),
-      choices: [{ label: "Stay", value: null }, { label: "Leave without saving", value: "leave", kind: "danger" }],
+      title: "Discard what you typed?", body: h("p", {}, `Not saved: ${unsaved().join(", ")}.`),
+      choices: [{ label: "Stay", value: null }, { label: "Discard and leave", value: "leave", kind: "danger" }],
     });
     isAsking = false;
     if (choice !== "leave") {

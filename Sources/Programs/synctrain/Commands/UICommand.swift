@@ -30,7 +30,8 @@ struct UICommand: RunnableCommand {
         let link = try await context.agent().call(Endpoints.logIn, LoginRequest(hasPage: command != nil))
         if let remark = link.remark { try context.remark(remark) }
         if global.json {
-            let opened = OpenedPage(url: link.url, seconds: link.seconds, page: link.page, remark: link.remark, with: command)
+            let opened = OpenedPage(
+                url: link.url, seconds: link.seconds, page: link.page, remark: link.remark, with: command)
             try context.output.print(bytes: try ControlJSON.encode(opened))
         }
         guard let command, let page = link.page else {
