@@ -86,6 +86,14 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.skews = [.init(device: nas, seconds: .min)]
         },
         AgentCase("listening", .warning, "This device does not listen for connections.") { $0.status.listening = [] },
+        AgentCase(
+            "page", .note, "Port 8394 cannot be used (another program uses it), so the page is at port 40001.",
+            "synctrain config set http.listen 127.0.0.1:8395"
+        ) {
+            $0.status.http = "http://127.0.0.1:40001"
+            $0.status.httpRemark =
+                "Port 8394 cannot be used (another program uses it), so the page is at port 40001."
+        },
         AgentCase("agent-problem", .warning, "Port 21027 is in use; stop the other program.") {
             $0.status.problems = ["port 21027 is in use; stop the other program"]
         },
