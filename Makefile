@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -90,6 +90,10 @@ wire-arithmetic: ## plain arithmetic on numbers from outside (docs/decisions/wir
 openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sources/Core/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
 	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/Agent/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
+
+mount-model: debug ## a mount against a plain directory: random operations, agent, mount and connection lost (MOUNT_SEEDS=1-200)
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) \
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py
 
 network-lab: debug ## homes behind routers of each kind, real discovery servers and relays, in network namespaces; needs root
 	$(SWIFT_BUILD) --product DiscoveryProbe --explicit-target-dependency-import-check error
