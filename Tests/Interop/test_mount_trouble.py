@@ -1,0 +1,155 @@
+"""`synctrain mount` where something is missing: rights, space, the agent, the devices that have the files."""
+
+import errno
+import os
+import subprocess
+
+import harness
+import pytest
+from process import wait_until
+from test_messages import USER, give, plain_user
+from test_mount import mounted as process_of
+from test_mount_writing import Mounted, pytestmark, refused  # noqa: F401 (skips where nothing can be mounted)
+
+MIB = 1 << 20
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become somebody else and to make a small disk")
+
+
+def program(script, *arguments, user=None):
+    """A shell script's output, run by the user."""
+    options = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+    return subprocess.run(["sh", "-ec", script, "sh", *arguments], check=True, capture_output=True, cwd="/", **options).stdout
+
+
+@needs_root
+def test_an_ordinary_user_mounts_reads_writes_and_unmounts(lab):
+    node, agent = lab.syncthing(), plain_user(lab)
+    lab.introduce(agent, node)
+    root, directory = lab.directory("real-own"), lab.directory("mounted")
+    harness.write(os.path.join(root, "d/absent"), b"absent\n" * 1000)
+    for path in (lab.directory(f"{agent.name}-own"), directory):
+        give(path)
+    local = lab.share(agent, "own", node)
+    node.wait_scanned("own", 1)
+    agent.wait_global("own", 1)
+    agent.run("mount", "own", directory)
+    process = process_of(directory)
+    with open(f"/proc/{process}/status", encoding="ascii") as file:
+        assert f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in file.readlines()
+    assert program('cat "$1"/d/absent', directory, user=USER) == b"absent\n" * 1000
+    assert program('stat -c "%U %a" "$1"/d/absent', directory, user=USER).split()[1] == b"644"
+    program('echo more >> "$1"/d/absent; mkdir "$1"/new; echo mine > "$1"/new/file; mv "$1"/new/file "$1"/new/name', directory,
+            user=USER)
+    for name, content in (("d/absent", b"absent\n" * 1000 + b"more\n"), ("new/name", b"mine\n")):
+        wait_until(lambda name=name, content=content: os.path.exists(os.path.join(root, name))
+                   and harness.read(os.path.join(root, name)) == content, 20, f"{name} arrives", child=agent)
+        assert os.stat(os.path.join(local, name)).st_uid == USER
+    program('rm "$1"/d/absent', directory, user=USER)
+    wait_until(lambda: not os.path.exists(os.path.join(root, "d/absent")), 20, "its deletion arrives", child=agent)
+    # It is this user's alone: not even root looks in.
+    refused(errno.EACCES, os.listdir, directory)
+    agent.run("unmount", directory)
+    assert os.listdir(directory) == []
+    wait_until(lambda: process_of(directory) is None, 10, "its process ends")
+
+
+@pytest.fixture
+def small(nodes):
+    """A folder on a disk of 8 MiB."""
+    lab, node, agent = nodes
+    local = lab.directory(f"{agent.name}-small")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "small", local], check=True)
+    mounted = Mounted(lab, node, agent, "small", {"here/present": b"present\n", "huge": harness.pattern(20 * MIB, 1),
+                                                  "absent": b"absent\n"})
+    yield mounted
+    mounted.end()
+    agent.run("folder", "remove", "small", "--yes")
+    subprocess.run(["umount", "-l", local], check=True)
+
+
+@needs_root
+def test_a_full_disk(small):
+    local = small.local
+    refused(errno.ENOSPC, open, small.path("huge"), "r+b")
+    assert not os.path.exists(os.path.join(local, "huge")), "nothing of it was begun"
+    assert os.getxattr(small.path("huge"), "user.synctrain.state") == b"absent"
+    with open(small.path("huge"), "rb") as file:
+        file.seek(19 * MIB)
+        assert file.read() == harness.pattern(20 * MIB, 1)[19 * MIB:]
+
+    def fill(file):
+        for _ in range(20):
+            file.write(bytes(MIB))
+    with open(small.path("here/full"), "wb", buffering=0) as file:
+        refused(errno.ENOSPC, fill, file)
+        size = os.fstat(file.fileno()).st_size
+    assert 4 * MIB < size <= 8 * MIB and os.stat(small.path("here/full")).st_size == size
+    for name, mode in (("here/present", "ab"), ("here/new", "wb"), ("absent", "ab")):
+        refused(errno.ENOSPC, harness.write, small.path(name), b"x" * 100_000, mode=mode)
+    # As on any disk, the rest of the file's last page was free.
+    present = harness.read(small.path("here/present"))
+    assert present == (b"present\n" + b"x" * 4096)[:len(present)] and harness.read(small.path("absent")) == b"absent\n"
+    os.unlink(small.path("here/full"))
+    harness.write(small.path("here/present"), b"more\n", mode="ab")
+    harness.write(small.path("absent"), b"more\n", mode="ab")
+    small.wait_there("here/present", present + b"more\n")
+    small.wait_there("absent", b"absent\nmore\n")
+    small.wait_gone_there("here/full")
+    assert small.conflicts() == [] and harness.read(small.there("huge")) == harness.pattern(20 * MIB, 1)
+
+
+@pytest.fixture(scope="module")
+def work(nodes):
+    files = {"here/present": b"present\n" * 1000}
+    for number in range(8):
+        files[f"old/absent-{number}"] = b"absent %d\n" % number * 500
+    mounted = Mounted(*nodes, "trouble", files)
+    yield mounted
+    mounted.end()
+
+
+@pytest.mark.parametrize("name, mode, before", [
+    ("here/present", "r+b", b"present\n" * 1000), ("old/absent-0", "r+b", b"absent 0\n" * 500)], ids=["present", "absent"])
+def test_the_agent_is_killed_while_a_program_writes(work, name, mode, before):
+    os.makedirs(os.path.dirname(work.path(name)), exist_ok=True)
+    with open(work.path(name), mode, buffering=0) as file:
+        file.write(b"before ")
+        work.agent.kill()
+        try:
+            file.write(b"during ")
+            assert os.fstat(file.fileno()).st_size == max(14, len(before)), "the mount does not ask the agent"
+            os.fsync(file.fileno())
+        finally:
+            work.agent.start()
+        work.agent.wait_connected(work.node.id)
+        file.write(b"after")
+    expected = b"before during after" + before[19:]
+    work.wait_there(name, expected)
+    wait_until(lambda: harness.read(work.path(name)) == expected, 20, "the mount shows it", child=work.agent)
+    work.agent.run("scan", work.folder)
+    assert work.conflicts() == []
+
+
+def test_what_is_written_while_no_device_is_connected(work):
+    work.node.change_device(work.agent.id, paused=True)
+    work.agent.wait_disconnected(work.node.id)
+    refused(errno.ENETDOWN, open, work.path("old/absent-2"), "r+b")
+    refused(errno.ENETDOWN, os.truncate, work.path("old/absent-2"), 5)
+    assert os.stat(work.path("old/absent-2")).st_size == 4500
+    assert not os.path.exists(os.path.join(work.local, "old/absent-2"))
+    harness.write(work.path("old/absent-3"), b"replaced")
+    harness.write(work.path("old/.new.tmp"), b"saved")
+    os.rename(work.path("old/.new.tmp"), work.path("old/absent-4"))
+    os.unlink(work.path("old/absent-5"))
+    harness.write(work.path("old/made"), b"made")
+    refused(errno.EXDEV, os.rename, work.path("old/absent-6"), work.path("old/elsewhere"))
+    assert sorted(os.listdir(work.path("old"))) == sorted(
+        ["made"] + [f"absent-{number}" for number in range(8) if number != 5])
+    work.node.change_device(work.agent.id, paused=False)
+    work.agent.wait_connected(work.node.id)
+    for name, content in (("absent-3", b"replaced"), ("absent-4", b"saved"), ("made", b"made")):
+        work.wait_there(f"old/{name}", content)
+    work.wait_gone_there("old/absent-5")
+    harness.write(work.path("old/absent-2"), b"more", mode="ab")
+    work.wait_there("old/absent-2", b"absent 2\n" * 500 + b"more")
+    assert work.conflicts() == []
