@@ -16,7 +16,9 @@ NAMES = ["x", "y", "z", "d", "ü"]
 KINDS = ["write", "write", "append", "patch", "truncate", "read", "list", "stat", "unlink", "mkdir", "rmdir", "rename", "rename",
          "save", "symlink", "chmod", "exclusive"]
 # What a program is told whose operation was under way when the agent or the mount was killed.
-CUT_OFF = {errno.EIO, errno.ENOTCONN, errno.ECONNABORTED}
+AGENT_GONE = {errno.EIO}
+# Once it is unmounted, the directory is empty.
+MOUNT_GONE = {errno.EIO, errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT}
 # What it is told when no connected device has what it needs.
 NO_HOLDER = {errno.ENETDOWN, errno.ETIMEDOUT}
 
@@ -129,7 +131,7 @@ class Walk:
             assert kind == "rename" and isinstance(expected, bool), self.log
             self.move_as_mv(first, second)
             return
-        assert outcome == expected, f"{outcome!r:.100} and {expected!r:.100} at {self.log[-8:]}"
+        assert outcome == expected, f"{outcome!r:.100} and {expected!r:.100} at {self.log[-25:]}"
 
     def move_as_mv(self, first, second):
         """As mv(1) does; of a directory of which something is absent nothing is done."""
@@ -152,8 +154,9 @@ class Walk:
         os.rename(target + ".tmp", target)
         os.unlink(source)
 
-    def cut_off(self, interrupt, restore):
-        """An operation while `interrupt` is called: it is done, or not, or what it wrote is there in part."""
+    def cut_off(self, interrupt, restore, errors):
+        """An operation while `interrupt` is called: it is done, or fails with one of `errors`, and what it wrote is there in
+        part."""
         kind, first, second, content, _ = operation = self.draw()
         self.log.append("cut off")
         before, copy = tree(self.plain), self.plain + "-after"
@@ -172,11 +175,11 @@ class Walk:
             os.unlink(os.path.join(self.root, temporary))
             del found[temporary]
         if outcome == expected:
-            assert found == after, (differences(found, after), self.log[-8:])
+            assert found == after, (differences(found, after), self.log[-25:])
         else:
-            assert isinstance(outcome, int) and outcome in CUT_OFF or outcome == errno.EXDEV and kind == "rename", (outcome, expected, self.log[-8:])
+            assert isinstance(outcome, int) and outcome in errors or outcome == errno.EXDEV and kind == "rename", (outcome, expected, self.log[-25:])
             isPart = self.is_part(kind, first, content, found, before, after)
-            assert isPart or found in (before, after), (differences(found, before), differences(found, after), self.log[-8:])
+            assert isPart or found in (before, after), (differences(found, before), differences(found, after), self.log[-25:])
         for path in differences(found, before):
             self.adopt(path)
 

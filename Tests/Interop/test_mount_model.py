@@ -9,7 +9,7 @@ import signal
 
 import harness
 import pytest
-from mount_model import Waiting, Walk, initial, tree
+from mount_model import AGENT_GONE, MOUNT_GONE, Waiting, Walk, initial, tree
 from process import wait_until
 from test_mount import mounted as process_of
 from test_mount_writing import Mounted, pytestmark, wait_equal  # noqa: F401 (skips where nothing can be mounted)
@@ -52,6 +52,8 @@ def folders(nodes):
 class AgentKilled:
     """The agent is killed and started again, twice between operations and once while one is under way."""
 
+    errors = AGENT_GONE
+
     def __init__(self, walk):
         self.walk, self.agent = walk, walk.mounted.agent
 
@@ -60,7 +62,7 @@ class AgentKilled:
             self.kill()
             self.restore()
         elif number == 15:
-            self.walk.cut_off(self.kill, self.restore)
+            self.walk.cut_off(self.kill, self.restore, self.errors)
 
     def kill(self):
         self.agent.kill()
@@ -82,6 +84,8 @@ class AgentKilled:
 
 class MountKilled(AgentKilled):
     """The same with the process of the mount."""
+
+    errors = MOUNT_GONE
 
     def kill(self):
         os.kill(process_of(self.walk.mounted.directory), signal.SIGKILL)
@@ -133,7 +137,7 @@ def test_a_mount_does_as_a_plain_directory(folders, seed):
                     trouble.before_step(number)
                 walk.step()
             trouble.end_part()
-            assert tree(walk.root) == tree(plain), walk.log[-8:]
+            assert tree(walk.root) == tree(plain), walk.log[-25:]
             wait_equal(lambda: tree(there), lambda: tree(plain), mounted.agent)
             if part < 2:
                 edit_elsewhere(walk, there)
