@@ -131,7 +131,16 @@ class Walk:
             assert kind == "rename" and isinstance(expected, bool), self.log
             self.move_as_mv(first, second)
             return
-        assert outcome == expected, f"{outcome!r:.100} and {expected!r:.100} at {self.log[-25:]}"
+        assert outcome == expected, (f"{outcome!r:.100} and {expected!r:.100} at {self.log[-25:]}; "
+                                     f"{self.whereabouts(first)}, {self.whereabouts(second)}")
+
+    def whereabouts(self, name):
+        """Who has something of the name, and what the agent says of it; for messages."""
+        path = os.path.join(f"s{self.seed}", name)
+        roots = {"plain": os.path.join(self.plain, name), "mount": self.mounted.path(path), "node": self.mounted.there(path),
+                 "agent": os.path.join(self.mounted.local, path)}
+        said = self.mounted.agent.try_run("stat", f"{self.mounted.folder}:{path}", "--json")
+        return name, [root for root, full in roots.items() if os.path.lexists(full)], said.stdout.decode()
 
     def move_as_mv(self, first, second):
         """As mv(1) does; of a directory of which something is absent nothing is done."""

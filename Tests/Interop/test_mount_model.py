@@ -157,3 +157,6 @@ def edit_elsewhere(walk, there):
                 os.unlink(os.path.join(root, files[0]))
     walk.mounted.node.scan(walk.mounted.folder)
     wait_equal(lambda: tree(walk.root), lambda: tree(walk.plain), walk.mounted.agent)
+    # A listing shows at once that a name is gone; by the name itself the kernel goes on finding it until it is told.
+    wait_until(lambda: not any(os.path.lexists(os.path.join(walk.root, path)) for path in files
+                               if not os.path.lexists(os.path.join(walk.plain, path))), 10, "what is gone is gone")
