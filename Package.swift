@@ -220,7 +220,7 @@ let layers = [
                     "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1,
                     nioPosix,
                     serviceLifecycle,
-                ]),
+                ], plugins: ["BuildCommit"]),
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
             .executableTarget(
                 name: "synctrain-mount",
@@ -247,6 +247,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: layers.flatMap { $0 } + [
+        .plugin(name: "BuildCommit", capability: .buildTool()),
+
         // MARK: benchmarks
         .benchmark("CodecBenchmark", ["BlockExchange", "Cryptography", nioCore]),
         .benchmark("IndexStoreBenchmark", ["BlockExchange", "Cryptography", "IndexStore"]),
@@ -412,7 +414,7 @@ let package = Package(
     ])
 
 // Warnings are errors; Swift 6 language mode comes from the tools version.
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.type != .plugin {
     target.swiftSettings = [.treatAllWarnings(as: .error)]
 }
 

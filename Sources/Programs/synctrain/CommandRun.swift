@@ -88,6 +88,9 @@ enum CommandRun {
     private static func parserSays(_ error: any Error, arguments: [String], _ process: ProcessSurroundings) -> Int32 {
         let code = Synctrain.exitCode(for: error)
         guard code != .success else {
+            if arguments.contains("--version"), arguments.contains("--json") {
+                return printed { try process.output.print(bytes: try ControlJSON.encode(VersionAnswer())) } ? 0 : 1
+            }
             return printed { try process.output.print(Synctrain.fullMessage(for: error)) } ? 0 : 1
         }
         let unknown = CommandNames.problem(arguments, root: Synctrain.self)

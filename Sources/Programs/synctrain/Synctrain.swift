@@ -16,7 +16,7 @@ struct Synctrain: ParsableCommand {
             Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
             device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
             """,
-        version: ProgramVersion.text,
+        version: ProgramVersion.description,
         groupedSubcommands: [
             CommandGroup(
                 name: "Start",
@@ -64,9 +64,4 @@ struct Synctrain: ParsableCommand {
         let code = await CommandRun.run(arguments: Array(CommandLine.arguments.dropFirst()), process: .live)
         Glibc.exit(code)
     }
-}
-
-/// What `--version` and the agent's status say.
-enum ProgramVersion {
-    static let text = "0.1.0"
 }
