@@ -31,7 +31,6 @@ struct SystemdUnit: Equatable {
             LockPersonality=yes
             MemoryDenyWriteExecute=yes
             RestrictRealtime=yes
-            RestrictSUIDSGID=yes
             SystemCallArchitectures=native
 
             [Install]
@@ -47,6 +46,16 @@ struct SystemdUnit: Equatable {
             throw ControlError(.noPermission, "\(path) cannot be read. Move it elsewhere.", path: path)
         }
         return found != Data(text.utf8)
+    }
+
+    /// Where the Debian package has put a unit that starts the same; nil if it has not, or if another is in its way.
+    ///
+    /// - Parameter root: what the package was installed below; empty for this system.
+    func packaged(below root: String = "") -> String? {
+        let provided = "\(root)/usr/lib/systemd/user/\(Self.name)"
+        let manager = FileManager.default
+        guard home == nil, executable == "\(root)/usr/bin/synctrain", !manager.fileExists(atPath: path) else { return nil }
+        return manager.fileExists(atPath: provided) ? provided : nil
     }
 
     func install() throws(ControlError) {
