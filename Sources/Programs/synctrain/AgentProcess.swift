@@ -27,6 +27,17 @@ enum AgentProcess {
         }
     }
 
+    /// Starts the agent in the background unless one answers; gives whether it did.
+    ///
+    /// - Throws: as `start`; `invalidConfiguration` before `init`.
+    static func startIfNeeded(in context: CommandContext, timeout: Duration) async throws -> Bool {
+        let places = try context.places()
+        guard try await !isAnswering(context.environment.connect(places)) else { return false }
+        try context.checkSetUp(.invalidConfiguration)
+        try await start(places, connect: context.environment.connect, timeout: timeout)
+        return true
+    }
+
     /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws
     /// `failed` with the end of the log if it ends before, `timeout` if it does not answer in time.
     static func start(

@@ -15,6 +15,9 @@ struct UICommand: RunnableCommand {
     @Flag(help: "Print the link instead of opening it.")
     var noOpen = false
 
+    @Flag(help: "Start the agent first if it is not running.")
+    var start = false
+
     @Flag(help: "Log out all browsers.")
     var logout = false
 
@@ -22,10 +25,12 @@ struct UICommand: RunnableCommand {
 
     func validate() throws {
         if noOpen, logout { throw ValidationError("--no-open cannot be combined with --logout.") }
+        if start, logout { throw ValidationError("--start cannot be combined with --logout.") }
     }
 
     func execute(in context: CommandContext) async throws {
         if logout { return try await endSessions(in: context) }
+        if start { _ = try await AgentProcess.startIfNeeded(in: context, timeout: .seconds(30)) }
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
         let link = try await context.agent().call(Endpoints.logIn, LoginRequest(hasPage: command != nil))
         if let remark = link.remark { try context.remark(remark) }
