@@ -11,16 +11,18 @@ enum UserService {
         return FileManager.default.fileExists(atPath: runtime + "/systemd/private")
     }
 
-    /// Installs the unit, and has it started now and at every login.
+    /// Installs the unit unless the Debian package has, and has it started now and at every login.
     ///
     /// - Throws: `alreadyExists` if another unit of that name is there; `failed` with what systemctl says.
     static func enable(_ unit: SystemdUnit, _ variables: [String: String]) async throws {
-        if try unit.isOtherwiseInstalled() {
-            throw ControlError(
-                .alreadyExists, "\(unit.path) exists and differs. Replace it with `synctrain agent install`.",
-                path: unit.path)
+        if unit.packaged() == nil {
+            if try unit.isOtherwiseInstalled() {
+                throw ControlError(
+                    .alreadyExists, "\(unit.path) exists and differs. Replace it with `synctrain agent install`.",
+                    path: unit.path)
+            }
+            try unit.install()
         }
-        try unit.install()
         for arguments in [["daemon-reload"], ["enable", "--now", SystemdUnit.name]] {
             try await run(["systemctl", "--user"] + arguments, variables)
         }

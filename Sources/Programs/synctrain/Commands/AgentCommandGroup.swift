@@ -50,15 +50,11 @@ struct AgentStartCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let places = try context.places()
-        if try await AgentProcess.isAnswering(context.environment.connect(places)) {
-            try context.remark("The agent is already running.")
-            return
+        let timeout = Duration.seconds(max(1, min(timeout, 3600)))
+        guard try await AgentProcess.startIfNeeded(in: context, timeout: timeout) else {
+            return try context.remark("The agent is already running.")
         }
-        try context.checkSetUp(.invalidConfiguration)
-        try await AgentProcess.start(
-            places, connect: context.environment.connect, timeout: .seconds(max(1, min(timeout, 3600))))
-        try context.remark("The agent is running. Log: \(places.logFile)")
+        try context.remark("The agent is running. Log: \(try context.places().logFile)")
     }
 }
 
@@ -90,11 +86,15 @@ struct AgentInstallCommand: RunnableCommand {
         let unit = SystemdUnit(
             executable: try AgentProcess.executable(), home: places.home,
             path: places.unitDirectory + "/" + SystemdUnit.name)
-        if try unit.isOtherwiseInstalled() {
-            try context.confirm("\(unit.path) exists and differs. Replace it?")
+        if let packaged = unit.packaged() {
+            try context.output.print(packaged)
+        } else {
+            if try unit.isOtherwiseInstalled() {
+                try context.confirm("\(unit.path) exists and differs. Replace it?")
+            }
+            try unit.install()
+            try context.output.print(unit.path)
         }
-        try unit.install()
-        try context.output.print(unit.path)
         try context.remark(
             "Enable it: systemctl --user daemon-reload && systemctl --user enable --now \(SystemdUnit.name)")
     }
