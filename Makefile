@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -77,7 +77,7 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
 
 lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	swift format lint --strict --recursive --parallel Package.swift Plugins Sources Tests Benchmarks
 
 language: ## help, messages, the page and the documents: terms, length, full stops; what doc comments say of errors
 	$(PYTHON) Tests/Language/test_check.py
@@ -143,19 +143,23 @@ man: build ## the man page, generated from the command line's parser
 	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
 	@echo .build/synctrain.1
 
-install: build ## the program, its man page and completions below PREFIX (~/.local)
-	install -Dm755 -s "$(RELEASE_BIN)/synctrain" "$(PREFIX)/bin/synctrain"
-	install -Dm755 -s "$(RELEASE_BIN)/synctrain-watch" "$(PREFIX)/bin/synctrain-watch"
-	install -Dm755 -s "$(RELEASE_BIN)/synctrain-mount" "$(PREFIX)/bin/synctrain-mount"
-	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
-	install -Dm644 .build/synctrain.1 "$(PREFIX)/share/man/man1/synctrain.1"
-	"$(RELEASE_BIN)/synctrain" completions bash > .build/synctrain.bash
-	install -Dm644 .build/synctrain.bash "$(PREFIX)/share/bash-completion/completions/synctrain"
-	@echo "Installed. Next: $(PREFIX)/bin/synctrain init"
+install: build ## programs, man pages, completions, units and menu entry below PREFIX (~/.local): packaging/files
+	packaging/install "$(abspath $(PREFIX))" "$(RELEASE_BIN)"
+	@echo "Installed. Next: $(PREFIX)/bin/synctrain setup"
 
 uninstall: ## what install put there
-	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/bin/synctrain-watch" "$(PREFIX)/bin/synctrain-mount" "$(PREFIX)/share/man/man1/synctrain.1" \
-	  "$(PREFIX)/share/bash-completion/completions/synctrain"
+	packaging/install --remove "$(abspath $(PREFIX))"
+
+deb: build ## the Debian package; prints its path
+	@packaging/pack "$(RELEASE_BIN)" .build
+
+deb-check: debug ## a package of the debug programs: lintian, and installed on a copy of this machine; needs root
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/Packaging/run
+
+deb-test: deb ## the package, installed on a Debian that has nothing else, and piuparts; needs root
+	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build)"
+	SYNCTRAIN="$(RELEASE_BIN)/synctrain" BASE="$(CURDIR)/.build/debian-base" Tests/Packaging/run
+	Tests/Packaging/purge-test .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build)"
 
 clean: ## all build products
 	rm -rf .build .build-*
