@@ -89,6 +89,8 @@ Environment=HOME=/root
         console = subprocess.run(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=package-test", "--directory", self.root,
              "--console=pipe", "--boot", "--", "--unit=package-test.service"],
+            # As on a real machine: /proc/sys is for whoever may write there.
+            env={**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "1"},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240)
         try:
             with open(f"{self.root}/root/output") as file:

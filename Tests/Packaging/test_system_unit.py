@@ -3,20 +3,25 @@
 import json
 import os
 
-# As docs/install.md says; sudo only changes the account.
 FAILS = """
 fails() { if "$@"; then return 1; fi; }
 """
-FIRST_STEPS = FAILS + """
-as() { setpriv --reuid=synctrain --regid=synctrain --init-groups env -i HOME=/var/lib/synctrain PATH="$PATH" LC_ALL=C.UTF-8 "$@"; }
-answers() {
+
+
+def first_steps(account="synctrain", home="/var/lib/synctrain", unit="synctrain", start="systemctl enable --now synctrain"):
+    """As docs/install.md says, to a folder with a file; setpriv is for sudo."""
+    return FAILS + f"""
+as() {{
+    setpriv --reuid={account} --regid={account} --init-groups env -i HOME={home} PATH="$PATH" LC_ALL=C.UTF-8 "$@"
+}}
+answers() {{
     for _ in $(seq 300); do as synctrain status --json >/root/status 2>/root/reason && return 0; sleep 0.1; done
-    cat /root/reason; systemctl status synctrain; journalctl -u synctrain -n 20 --no-pager; return 1
-}
+    cat /root/reason; systemctl status {unit}; journalctl -u {unit} -n 20 --no-pager; return 1
+}}
 as synctrain init --name nas --no-discovery --listen tcp://127.0.0.1:0
-systemctl enable --now synctrain
+{start}
 answers
-install -d -o synctrain -g synctrain /srv/library
+install -d -o {account} -g {account} /srv/library
 as synctrain folder add library /srv/library --new --mode full
 echo hello >/srv/library/a.txt
 as synctrain scan library:
@@ -27,13 +32,18 @@ as synctrain status --json >/root/status
 
 def test_it_runs_as_its_account_and_no_more(machine, package):
     machine.install(package)
-    machine.boot(FIRST_STEPS + """
+    machine.boot(first_steps() + """
 pid=$(systemctl show --property=MainPID --value synctrain)
 stat -c %U /proc/$pid >/root/account
 grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$pid/status >/root/rights
 fails nsenter --target $pid --mount touch /usr/here /etc/here
-# What makes thumbnails is run in a sandbox that the unit must allow.
-as synctrain doctor --json >/root/doctor || true
+# What makes thumbnails runs in a sandbox that the unit must allow.
+if command -v bwrap && command -v vips; then
+    vips black /srv/library/picture.png 600 400
+    as synctrain scan library:
+    as synctrain thumbnail library:picture.png -o /var/lib/synctrain/small.jpg
+    [ -s /var/lib/synctrain/small.jpg ]
+fi
 systemctl stop synctrain
 fails as synctrain status
 echo done
@@ -49,14 +59,26 @@ echo done
     folder = json.loads(read("status"))["folders"][0]
     assert (folder["id"], folder["local"]["files"]) == ("library", 1)
     assert not os.path.lexists(machine.path("/usr/here"))
-    if os.path.lexists(machine.path("/usr/bin/bwrap")):
-        findings = json.loads(read("doctor"))
-        assert "thumbnail" not in json.dumps([f for f in findings["findings"] if f["level"] in ("error", "warning")]), findings
+
+
+def test_the_user_unit_can_read_a_folder(machine, package):
+    """What it takes from the agent must leave what the agent needs. Here as a system unit: both managers read it alike."""
+    machine.install(package)
+    machine.run("useradd", "--create-home", "me")
+    start = """
+sed 's/^.Service.$/&\\nUser=me/' /usr/lib/systemd/user/synctrain.service >/etc/systemd/system/me.service
+systemctl daemon-reload
+systemctl start me
+"""
+    machine.boot(first_steps("me", "/home/me", "me", start) + """
+[ "$(stat -c %U /proc/$(systemctl show --property=MainPID --value me))" = me ]
+echo done
+""")
 
 
 def test_an_update_restarts_it_and_a_removal_stops_it(machine, package, newer):
     machine.install(package)
-    machine.boot(FIRST_STEPS + f"""
+    machine.boot(first_steps() + f"""
 first=$(systemctl show --property=MainPID --value synctrain)
 dpkg --install {keep(machine, newer)}
 second=$(systemctl show --property=MainPID --value synctrain)
