@@ -77,7 +77,7 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
 
 lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
-	swift format lint --strict --recursive --parallel Package.swift Plugins Sources Tests Benchmarks
+	swift format lint --strict --recursive --parallel Package.swift packaging Sources Tests Benchmarks
 
 language: ## help, messages, the page and the documents: terms, length, full stops; what doc comments say of errors
 	$(PYTHON) Tests/Language/test_check.py

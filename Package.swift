@@ -247,7 +247,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: layers.flatMap { $0 } + [
-        .plugin(name: "BuildCommit", capability: .buildTool()),
+        .plugin(name: "BuildCommit", capability: .buildTool(), path: "packaging/BuildCommit"),
 
         // MARK: benchmarks
         .benchmark("CodecBenchmark", ["BlockExchange", "Cryptography", nioCore]),
