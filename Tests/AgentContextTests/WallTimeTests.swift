@@ -19,11 +19,12 @@ import Testing
         #expect(WallTime(seconds: seconds, nanoseconds: nanoseconds).rfc3339 == text)
     }
 
-    @Test(arguments: [
-        (0, 0, 0), (1_795_232_178, 1, 1_795_232_178_000_000_001), (-1, 0, -1_000_000_000),
-        (Int64.max, 0, Int64.max), (Int64.min, 999_999_999, Int64.min),
-        (9_223_372_036, 854_775_807, Int64.max), (9_223_372_036, 999_999_999, Int64.max),
-    ])
+    @Test(
+        arguments: [
+            (0, 0, 0), (1_795_232_178, 1, 1_795_232_178_000_000_001), (-1, 0, -1_000_000_000),
+            (Int64.max, 0, Int64.max), (Int64.min, 999_999_999, Int64.min),
+            (9_223_372_036, 854_775_807, Int64.max), (9_223_372_036, 999_999_999, Int64.max),
+        ] as [(Int64, Int32, Int64)])
     func countsNanoseconds(seconds: Int64, nanoseconds: Int32, count: Int64) {
         #expect(WallTime(seconds: seconds, nanoseconds: nanoseconds).unixNanoseconds == count)
     }

@@ -17,7 +17,8 @@ import Testing
     private static let shown = "socks5://anna:…@proxy.test:1080"
 
     private func changed(_ configuration: Configuration, _ change: SettingsChange) throws -> Configuration {
-        try configuration.edits(applying: change, userHome: "/home/anna").reduce(configuration) { try $1.applied(to: $0) }
+        try configuration.edits(applying: change, userHome: "/home/anna")
+            .reduce(configuration) { try $1.applied(to: $0) }
     }
 
     private func proxy(_ value: String?) -> SettingsChange {

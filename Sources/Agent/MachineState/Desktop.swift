@@ -58,11 +58,7 @@ package final class Desktop: Sendable {
 
     /// Stays connected until the task is cancelled. To be called once.
     package func run() async {
-        do {
-            try await bus.run(self)
-        } catch {
-            note("the session bus cannot be used: \(error)")
-        }
+        await bus.run(self)
     }
 
     /// Shows a message, in place of the one that was shown at the same place. One that cannot be shown is dropped; why is logged once.

@@ -58,7 +58,7 @@ extension Configuration {
                     input.key, text: try withPassword(input.value, of: input.key, target), elements: input.values)
             }
             let edit = ConfigurationEdit.set(target, try assignments(target.scope, texts, userHome: userHome))
-            _ = try applying(edit)
+            _ = try edit.applied(to: self)
             return [edit]
         } catch {
             throw ControlError(.invalidRequest, error.message, path: change.settings.first?.key)
