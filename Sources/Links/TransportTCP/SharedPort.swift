@@ -18,11 +18,12 @@ package final class SharedPort: Sendable {
 
     /// Lets others bind to the port of a channel that listens at all addresses: after it was bound, so that a second agent still finds
     /// it in use.
-    func share(_ server: any Channel) {
+    func share(_ server: any Channel) async {
         guard let options = server as? any SocketOptionProvider, let address = server.localAddress else { return }
-        let isShared = options.unsafeSetSocketOption(
+        let sharing = options.unsafeSetSocketOption(
             level: .init(rawValue: SOL_SOCKET), name: .init(rawValue: SO_REUSEPORT), value: CInt(1))
-        isShared.whenSuccess { self.listened.withLock { $0.append(address) } }
+        guard (try? await sharing.get()) != nil else { return }
+        listened.withLock { $0.append(address) }
         server.closeFuture.whenComplete { _ in
             self.listened.withLock { listened in
                 if let index = listened.firstIndex(of: address) { listened.remove(at: index) }

@@ -124,7 +124,7 @@ package struct TCPTransport: LinkTransport {
             }
         do {
             let server = try await Self.bind(bootstrap, host: host, port: Int(port), address: address)
-            if address.isUnspecified { sharedPort.share(server) }
+            if address.isUnspecified { await sharedPort.share(server) }
             return LinkListener(
                 address: server.localAddress.flatMap { Self.boundAddress($0, asked: host) } ?? address,
                 accepted: accepted
