@@ -109,7 +109,8 @@ def work(nodes):
 
 
 @pytest.mark.parametrize("name, mode, before", [
-    ("here/present", "r+b", b"present\n" * 1000), ("old/absent-0", "r+b", b"absent 0\n" * 500)], ids=["present", "absent"])
+    ("here/present", "r+b", b"present\n" * 1000), ("old/absent-0", "r+b", b"absent 0\n" * 500), ("old/absent-1", "wb", b""),
+    ("fresh/new", "wb", b"")], ids=["present", "absent", "emptied", "new"])
 def test_the_agent_is_killed_while_a_program_writes(work, name, mode, before):
     os.makedirs(os.path.dirname(work.path(name)), exist_ok=True)
     with open(work.path(name), mode, buffering=0) as file:

@@ -122,6 +122,16 @@ extension Mount {
         }
     }
 
+    /// An open file that has the node and is written to.
+    func writtenFile(_ number: UInt64) -> OpenFile? {
+        handles.withLock { handles in
+            for case .here(let file) in handles.files.values where file.node == number && file.written != nil {
+                return file
+            }
+            return nil
+        }
+    }
+
     /// Replies with what the disk says of an open file, whatever its name is by now. False if it says nothing.
     func reply(_ request: Request, of file: OpenFile, _ path: String) -> Bool {
         guard var status = file.status else { return false }

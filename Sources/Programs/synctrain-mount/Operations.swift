@@ -143,6 +143,8 @@ extension Mount {
         if let asOf = node.asOf, Clock.now - asOf < validity {
             return reply(request, node.path, node.entry, validity: validity)
         }
+        // The kernel does not say by which handle. What is being written is told by the disk, whether or not there is an agent.
+        if let file = writtenFile(number), reply(request, of: file, node.path) { return }
         ask(.look(path: node.path), for: request, within: MountDeadlines.metadata) { [self] result in
             var entry = node.entry
             if case .success(let answer) = result, case .entry(let now) = answer.answer, node.isSame(as: now) {
