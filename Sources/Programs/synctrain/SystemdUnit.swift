@@ -54,7 +54,9 @@ struct SystemdUnit: Equatable {
     func packaged(below root: String = "") -> String? {
         let provided = "\(root)/usr/lib/systemd/user/\(Self.name)"
         let manager = FileManager.default
-        guard home == nil, executable == "\(root)/usr/bin/synctrain", !manager.fileExists(atPath: path) else { return nil }
+        guard home == nil, executable == "\(root)/usr/bin/synctrain", !manager.fileExists(atPath: path) else {
+            return nil
+        }
         return manager.fileExists(atPath: provided) ? provided : nil
     }
 
