@@ -295,7 +295,7 @@ import Testing
             ("fetch = { window = \"64 MiB\", window-per-device = \"2 GiB\" }\n", .invalidValue, 1, ["1 GiB"]),
             ("[log]\nlevel = \"loud\"\n", .invalidValue, 2, ["debug"]),
             ("[http]\nport = 1\n", .unknownKey, 2, ["`port`", "`listen`"]),
-            ("[http]\nlisten = \"8384\"\n", .invalidValue, 2, ["127.0.0.1:8384"]),
+            ("[http]\nlisten = \"8384\"\n", .invalidValue, 2, ["127.0.0.1:8394"]),
             ("[http]\nlisten = \"127.0.0.1:99999\"\n", .invalidValue, 2, ["cannot be listened on"]),
             ("[http]\nlisten = \"nas.local:80\"\n", .invalidValue, 2, ["cannot be listened on"]),
             ("[http]\nlisten = \"0.0.0.0:80\"\n", .invalidValue, 2, ["network = true", "127.0.0.1:80"]),

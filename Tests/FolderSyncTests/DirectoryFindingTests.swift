@@ -56,7 +56,7 @@ import Testing
                 Self.finding("d/c"),
             ],
             patterns: "(?d)*.tmp\n*.log\n")
-        #expect(items.map(\.isDeletable) == [true, false, true, false])
+        #expect(items.map(\.isDeletable) == [true, false, false, false])
         #expect(items.map(\.isLeftOut) == [true, true, true, false])
         #expect(items.map(\.isTemporary) == [false, false, true, false])
     }

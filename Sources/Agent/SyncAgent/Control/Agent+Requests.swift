@@ -4,6 +4,7 @@ import FileDrop
 import MountProtocol
 import MountServer
 import Pairing
+import SyncDecisions
 import Transport
 
 /// What the agent answers, and by whom.
@@ -26,8 +27,11 @@ extension Agent {
 
     /// Tells people of what happens on `board`.
     func noticeFollower(_ board: any NoticeBoard) -> NoticeFollower {
-        NoticeFollower(
-            board: board, status: statusRequests, configuration: configuration, events: events, time: setup.time)
+        let (configuration, status) = (configuration, statusRequests)
+        return NoticeFollower(
+            board: board, isEnabled: { configuration.current.notifications.isEnabled },
+            facts: { NoticeFacts(try await status.status().folders, try await status.pendingList().devices) },
+            events: events, time: setup.time)
     }
 
     private var statusRequests: StatusRequests {

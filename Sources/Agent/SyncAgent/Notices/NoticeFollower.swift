@@ -1,6 +1,5 @@
 import AgentContext
 import AsyncTools
-import ControlAPI
 import SyncDecisions
 
 /// Shows notices on a desktop.
@@ -12,8 +11,10 @@ package protocol NoticeBoard: Sendable {
 /// Tells a person of what happens, by what `NoticeRule` decides.
 struct NoticeFollower: Sendable {
     let board: any NoticeBoard
-    let status: StatusRequests
-    let configuration: RunningConfiguration
+    /// Whether the user wants to be told.
+    let isEnabled: @Sendable () -> Bool
+    /// How things are.
+    let facts: @Sendable () async throws -> NoticeFacts
     let events: EventHub
     let time: AgentTime
 
@@ -42,7 +43,7 @@ struct NoticeFollower: Sendable {
 
     /// Looks how things are and shows what is new; gives the seconds until what waits may be shown.
     private func look(_ rule: inout NoticeRule) async -> Int64? {
-        guard configuration.current.notifications.isEnabled else {
+        guard isEnabled() else {
             // What happens meanwhile is not told of later.
             rule = NoticeRule()
             return nil
@@ -51,10 +52,5 @@ struct NoticeFollower: Sendable {
         let (notices, rest) = rule.notices(for: facts, at: time.wall().seconds)
         for notice in notices { await board.show(notice) }
         return rest
-    }
-
-    private func facts() async throws -> NoticeFacts {
-        let status = try await status.status()
-        return NoticeFacts(status.folders, try await self.status.pendingList().devices)
     }
 }
