@@ -1,5 +1,6 @@
 import AgentConfiguration
 import BlockExchange
+import FileAccess
 import IndexStore
 import Logging
 import NIOPosix
@@ -14,7 +15,7 @@ extension Folder {
     /// A folder that nothing runs in, and that no device is connected to.
     convenience init(
         idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore,
-        changing: (inout FolderTools) -> Void = { _ in }
+        interposer: (any DiskInterposer)? = nil, changing: (inout FolderTools) -> Void = { _ in }
     ) {
         let logger = Logger(label: "idle", factory: { _ in SwiftLogNoOpLogHandler() })
         let fetching = FetchEnvironment(
@@ -27,6 +28,6 @@ extension Folder {
         changing(&tools)
         self.init(
             configuration, index: index, tools: tools, events: EventHub(wall: { WallTime(seconds: 0) }),
-            watchProgram: nil)
+            watchProgram: nil, interposer: interposer)
     }
 }

@@ -53,6 +53,16 @@ extension Action {
         }
     }
 
+    /// The names under which the step changes or removes what is there.
+    var changedNames: Set<String> {
+        switch self {
+        case .nothing, .blocked, .fetch, .record, .forget: []
+        case .adopt(let file, _, _), .makeDirectory(let file, _), .makeSymlink(let file, _): [file.name]
+        case .rename(let from, _, let file, _): [from.file.name, file.name]
+        case .delete(let local, _, _): [local.file.name]
+        }
+    }
+
     /// Whether the step puts something under its name that needs the directory above it.
     var putsSomething: Bool {
         switch self {

@@ -73,7 +73,11 @@ struct PlanExecution {
         (kept, hasComplained) = (nil, false)
         // Only then: what is wrong again was wrong all the time.
         defer { if !hasComplained { work.effects.problems.clear(name) } }
+        // From before it is looked at what is there until it is gone: what a program writes to it in between would be lost.
+        let open = folder.writing.place(step.changedNames)
+        defer { folder.writing.placed(step.changedNames.subtracting(open)) }
         do {
+            if let name = open.first { throw FileAccessError(.changedOnDisk, .remove, path: name) }
             if let (file, arrival) = step.newcomer {
                 switch try await makeRoom(for: file, arrival) {
                 case .free: break

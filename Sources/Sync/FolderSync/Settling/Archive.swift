@@ -9,6 +9,7 @@ package struct ArchiveAccess: Sendable {
     /// Unix seconds.
     package let now: Int64
     package let utcOffset: @Sendable (Int64) -> Int64
+    let writing: WritingBoard
 
     /// Opens the folder's archive; nil if it keeps nothing, or, unless it is to be made, has none yet. Blocks its thread.
     ///
@@ -46,7 +47,10 @@ package struct ArchiveAccess: Sendable {
     func removeUserFile(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, purpose: RemovalPurpose
     ) throws -> Bool {
-        if expected.type == .regular, try root.isBeingWritten(path) {
+        // Nothing opens it through a mount from here on.
+        let isOpen = !writing.place([path.text]).isEmpty
+        defer { if !isOpen { writing.placed([path.text]) } }
+        if try isOpen || expected.type == .regular && root.isBeingWritten(path) {
             throw FileAccessError(.busy, .remove, path: path.text)
         }
         guard purpose == .deleting, try root.status(of: path) != nil else {
@@ -91,7 +95,7 @@ enum RemovalPurpose: Hashable, Sendable {
 
 extension FolderContext {
     package var archive: ArchiveAccess {
-        ArchiveAccess(root: root, settings: settings.versions, now: now, utcOffset: tools.utcOffset)
+        ArchiveAccess(root: root, settings: settings.versions, now: now, utcOffset: tools.utcOffset, writing: writing)
     }
 }
 
