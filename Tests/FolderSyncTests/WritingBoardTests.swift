@@ -24,6 +24,22 @@ import Testing
         #expect(board.isOpen("e/f/a") && !board.isOpen("d/a") && board.isOpen("dx"))
     }
 
+    @Test func whatIsOpenIsToldOnceWhenItIsSaid() {
+        let board = WritingBoard()
+        #expect(board.open("a") && board.open("a"))
+        #expect(board.isUntold("a", at: .zero))
+        board.tell("a")
+        board.close("a")
+        _ = board.renamed("a", to: "b")
+        #expect(board.isUntold("b", at: .zero), "its new name is as any that was just opened")
+        board.tell("b")
+        #expect(!board.isUntold("b", at: .zero))
+        #expect(board.isUntold("b", at: .zero), "what is written after that is told later")
+        board.close("b")
+        board.tell("b")
+        #expect(!board.isUntold("b", at: .zero) && board.open("b") && board.isUntold("b", at: .zero))
+    }
+
     @Test func namesOfEditorsAreToldLater() {
         let board = WritingBoard()
         let start = Duration.zero

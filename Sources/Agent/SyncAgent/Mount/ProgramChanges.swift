@@ -16,29 +16,26 @@ import Synchronization
 /// Does what programs change through one mount. Everything is done in the folder's own directory, as any program of this machine
 /// would do it; what needs the selection or the index takes its turn with scans and pulls.
 final class ProgramChanges: Sendable {
-    private static let handleLimit = 1024
-    /// Handles of readers count from 1.
-    private static let firstHandle: UInt64 = 1 << 63
     /// How often a name is tried that something is being put in the place of, and how long apart.
     private static let openTries = 500
     private static let openPause = Duration.milliseconds(10)
-
-    private struct Handles {
-        var paths: [UInt64: String] = [:]
-        var next = firstHandle
-    }
 
     private let folder: Folder
     private let entries: EntrySource
     private let listing: MountListing
     private let download: AbsentDownload
-    private let handles = Mutex(Handles())
+    private let files: OpenForWriting
 
     init(folder: Folder, entries: EntrySource, listing: MountListing, environment: FetchEnvironment) {
         self.folder = folder
         self.entries = entries
         self.listing = listing
         download = AbsentDownload(folder: folder, entries: entries, environment: environment)
+        let (boards, time) = (folder.boards, entries.fetching.time)
+        files = OpenForWriting(time: time) { names in
+            for name in names { boards.writing.tell(name) }
+            boards.inbox.written(names.compactMap { RelativePath($0) }, at: time.monotonic())
+        }
     }
 
     /// Whether what is changed here is announced to others.
@@ -57,14 +54,15 @@ final class ProgramChanges: Sendable {
             guard opening.contains(.creates) else { throw MountFailure.notFound }
             try await create(name, permissions: permissions)
         }
-        let handle = try handles.withLock { handles throws(MountFailure) in
-            guard handles.paths.count < Self.handleLimit else { throw MountFailure.tooMany }
-            defer { handles.next &+= 1 }
-            handles.paths[handles.next] = path
-            return handles.next
+        try await hold(path)
+        let handle: UInt64
+        do {
+            handle = try files.open(path)
+        } catch {
+            folder.boards.writing.close(path)
+            throw error
         }
         do {
-            try await hold(path)
             let file = try await onDisk { root in
                 let file = try root.open(writing: name)
                 if opening.contains(.truncates), try file.status().size > 0 { try file.truncate(to: 0) }
@@ -135,15 +133,13 @@ final class ProgramChanges: Sendable {
     /// What was written is scanned. False for a handle that is not one of these.
     @discardableResult
     func close(_ handle: UInt64) -> Bool {
-        guard let path = handles.withLock({ $0.paths.removeValue(forKey: handle) }) else {
-            return handle >= Self.firstHandle
-        }
+        guard let path = files.close(handle) else { return OpenForWriting.isHandle(handle) }
         folder.boards.writing.close(path)
         written([path])
         return true
     }
 
-    func end() { for handle in handles.withLock({ Array($0.paths.keys) }) { close(handle) } }
+    func end() { for handle in files.handles { close(handle) } }
 
     func change(_ path: String, _ change: MountChange) async throws -> MountReply {
         let name = try writable(path)
@@ -242,10 +238,7 @@ final class ProgramChanges: Sendable {
             try await folder.runner.perform(
                 RenameNameStep(from: source, to: target, keepsOther: keepsOther, isMeant: isMeant))
         }
-        let moved = folder.boards.writing.renamed(from, to: to)
-        handles.withLock { handles in
-            for (handle, path) in handles.paths { if let place = moved[path] { handles.paths[handle] = place } }
-        }
+        files.renamed(folder.boards.writing.renamed(from, to: to))
         written([from, to])
         return MountReply(.done)
     }

@@ -4,9 +4,15 @@ import Synchronization
 /// Names that programs have open for writing through a mount. What is open is neither announced nor replaced: a file that lost its
 /// name would take what is written to it along. Written by mounts; read by scans, and by who puts something in the place of a file.
 package final class WritingBoard: Sendable {
-    private struct State {
+    private struct Opened {
         /// How many have the name open.
-        var open: [String: Int] = [:]
+        var count: Int
+        /// The next scan announces what it finds, although more may be written.
+        var isTold = false
+    }
+
+    private struct State {
+        var open: [String: Opened] = [:]
         /// Names that are told to nobody until then.
         var quiet: [String: MonotonicTime] = [:]
         /// What is being put in the place of these.
@@ -26,17 +32,20 @@ package final class WritingBoard: Sendable {
     package func open(_ name: String) -> Bool {
         state.withLock { state in
             guard state.placing[name] == nil else { return false }
-            state.open[name, default: 0] += 1
+            state.open[name, default: Opened(count: 0)].count += 1
             return true
         }
     }
 
     package func close(_ name: String) {
         state.withLock { state in
-            let count = state.open[name] ?? 0
-            state.open[name] = count > 1 ? count - 1 : nil
+            guard let opened = state.open[name] else { return }
+            state.open[name] = opened.count > 1 ? Opened(count: opened.count - 1, isTold: opened.isTold) : nil
         }
     }
+
+    /// Has the next scan announce what it finds of a name, once, although it is open.
+    package func tell(_ name: String) { state.withLock { $0.open[name]?.isTold = true } }
 
     /// Has a name that a program uses while it saves a file told to nobody until then.
     package func quiet(_ name: String, until time: MonotonicTime) {
@@ -52,8 +61,8 @@ package final class WritingBoard: Sendable {
                 moved[name] = to + (String(name.utf8.dropFirst(from.utf8.count)) ?? "")
             }
             for (old, new) in moved {
-                let count = state.open.removeValue(forKey: old) ?? 0
-                state.open[new, default: 0] += count
+                guard let opened = state.open.removeValue(forKey: old) else { continue }
+                state.open[new, default: Opened(count: 0)].count += opened.count
             }
             return moved
         }
@@ -64,10 +73,13 @@ package final class WritingBoard: Sendable {
     /// Whether the name is open.
     func isOpen(_ name: String) -> Bool { state.withLock { $0.open[name] != nil } }
 
-    /// Whether nothing is said of the name for now.
+    /// Whether nothing is said of the name for now. To be asked once for each scan.
     func isUntold(_ name: String, at now: MonotonicTime) -> Bool {
         state.withLock { state in
-            if state.open[name] != nil { return true }
+            if let opened = state.open[name] {
+                state.open[name]?.isTold = false
+                return !opened.isTold
+            }
             guard let end = state.quiet[name] else { return false }
             if end <= now { state.quiet[name] = nil }
             return end > now

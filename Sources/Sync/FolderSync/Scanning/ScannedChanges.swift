@@ -60,7 +60,8 @@ struct ScannedChanges: Sendable {
         for finding in findings {
             switch finding {
             case .changed(let entry) where isUntold(entry.name):
-                if let path = RelativePath(entry.name) { again.insert(path) }
+                // What is open is scanned when it is closed, and when it has been open for long.
+                if !folder.writing.isOpen(entry.name), let path = RelativePath(entry.name) { again.insert(path) }
             case .changed(let entry) where isDamage(entry):
                 others.append(.note(entry.name, IndexedStatus(entry.status)))
             case .changed(let entry):
