@@ -215,7 +215,7 @@ def test_scanners_do_not_fetch(setting):
 def test_list_and_unmount(setting):
     lab, _, agent, _, _, directory = setting
     listed = json.loads(agent.run("mount", "--list", "--json").stdout)
-    assert {"directory": directory, "folder": "films"} in listed["mounts"]
+    assert {"directory": directory, "folder": "films", "access": "read-write"} in listed["mounts"]
     second = lab.path("second")
     assert agent.try_run("mount", "films", second, "--folder", "none").returncode == 64
     agent.run("mount", "films", second)

@@ -14,7 +14,8 @@ import Testing
     static let requests: [MountRequest] = [
         .hello(version: 1, folder: "films"), .list(directory: "", after: nil, limit: 1000),
         .list(directory: "a/b", after: "c", limit: 1), .look(path: "a"),
-        .open(path: "a", version: 3, disk: 4, onlyHere: true), .read(handle: 1, offset: .max, count: 1 << 20),
+        .open(path: "a", version: 3, disk: 4, onlyHere: true, group: .max),
+        .read(handle: 1, offset: .max, count: 1 << 20),
         .close(handle: .max), .space, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
         .openWriting(path: "a", version: 3, disk: 4, [.creates, .isExclusive, .truncates], permissions: 0o600),
         .change(path: "a", MountChange(size: 1 << 40, permissions: 0, modified: .init(seconds: -1, nanoseconds: 5))),
@@ -24,11 +25,11 @@ import Testing
         .setAttribute(path: "a", name: "pin", value: [49]),
     ]
     static let answers: [MountAnswer] = [
-        .welcome(space: MountSpace(total: .max, free: 1, names: 2), mayWrite: true),
+        .welcome(space: MountSpace(total: .max, free: 1, names: 2), .reader),
         .page([entry, link], isLast: true), .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5),
         .bytes([1, 2, 3]), .bytes([]),
         .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
-        .everythingChanged, .openedWriting(handle: 1 << 63, entry),
+        .everythingChanged, .access(.receivesOnly), .access(.writable), .openedWriting(handle: 1 << 63, entry),
     ]
 
     @Test(arguments: requests) func requestsComeBack(_ request: MountRequest) throws {

@@ -56,10 +56,10 @@ final class MountConnection: Sendable {
         do throws(MountFailure) {
             let session = try await begin(folder)
             if case .space(let space) = await session.answer(.space).answer {
-                reply(frame.number, MountReply(.welcome(space: space, mayWrite: session.mayWrite)))
+                reply(frame.number, MountReply(.welcome(space: space, session.access)))
             } else {
                 let unknown = MountSpace(total: 0, free: 0, names: 0)
-                reply(frame.number, MountReply(.welcome(space: unknown, mayWrite: session.mayWrite)))
+                reply(frame.number, MountReply(.welcome(space: unknown, session.access)))
             }
             return session
         } catch {

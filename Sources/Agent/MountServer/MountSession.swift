@@ -5,8 +5,8 @@ import MountProtocol
 package protocol MountSession: Sendable {
     /// Never throws: what cannot be done is an answer, too. A cancelled task's answer is not sent.
     func answer(_ request: MountRequest) async -> MountReply
-    /// Whether the folder announces what is changed here.
-    var mayWrite: Bool { get }
+    /// What becomes of changes that programs make.
+    var access: MountAccess { get }
     /// Says what changed in the folder until the task is cancelled.
     func follow(_ send: @Sendable (MountAnswer) -> Void) async
     /// The connection is over: nothing is read for it any more.

@@ -40,6 +40,25 @@ package enum MountFailure: UInt8, Error, CaseIterable, Sendable {
     case invalid
     /// So much would be deleted that a person has to say that it is meant.
     case massDeletion
+    /// The program has downloaded as much as the mount allows.
+    case overBudget
+}
+
+/// What becomes of changes that programs make through a mount.
+package enum MountAccess: UInt8, CaseIterable, Sendable {
+    case writable = 1
+    case receivesOnly
+    /// This device has the role `read` at all devices that it shares the folder with.
+    case reader
+
+    /// In words, for people.
+    package var text: String {
+        switch self {
+        case .writable: "read-write"
+        case .receivesOnly: "read-only because the folder only receives"
+        case .reader: "read-only because other devices refuse changes of this one"
+        }
+    }
 }
 
 /// One name of the tree as the mount shows it.
@@ -129,8 +148,7 @@ package struct MountSpace: Equatable, Sendable {
 
 /// What the agent says to a mount.
 package enum MountAnswer: Equatable, Sendable {
-    /// `mayWrite`: whether the folder announces what is changed here.
-    case welcome(space: MountSpace, mayWrite: Bool)
+    case welcome(space: MountSpace, MountAccess)
     case page([MountEntry], isLast: Bool)
     case entry(MountEntry)
     /// A descriptor of the file comes with this message.
@@ -147,20 +165,22 @@ package enum MountAnswer: Equatable, Sendable {
     case changed([String])
     /// Said unasked: anything may be other than it was.
     case everythingChanged
+    /// Said unasked: what becomes of changes from now on.
+    case access(MountAccess)
 
     private enum Kind: UInt8 {
         case welcome = 101, page, entry, opened, openedAbsent, bytes, space, done, failed, changed, everythingChanged
-        case openedWriting
+        case openedWriting, access
     }
 
     package func frame(number: UInt64) -> MountFrame {
         var writer = MountWriter()
         let kind: Kind
         switch self {
-        case .welcome(let space, let mayWrite):
+        case .welcome(let space, let access):
             kind = .welcome
             writer.write(space)
-            writer.write(mayWrite)
+            writer.write(access.rawValue)
         case .page(let entries, let isLast):
             kind = .page
             writer.write(isLast)
@@ -192,6 +212,9 @@ package enum MountAnswer: Equatable, Sendable {
             writer.write(UInt32(clamping: paths.count))
             for path in paths { writer.write(path) }
         case .everythingChanged: kind = .everythingChanged
+        case .access(let access):
+            kind = .access
+            writer.write(access.rawValue)
         }
         return MountFrame(kind: kind.rawValue, number: number, content: writer.bytes)
     }
@@ -200,7 +223,7 @@ package enum MountAnswer: Equatable, Sendable {
         guard let kind = Kind(rawValue: frame.kind) else { throw MountProtocolError(.unknownKind) }
         var reader = MountReader(frame.content[...])
         switch kind {
-        case .welcome: self = .welcome(space: try reader.space(), mayWrite: try reader.flag())
+        case .welcome: self = .welcome(space: try reader.space(), try reader.access())
         case .page:
             let isLast = try reader.flag()
             let count: UInt32 = try reader.integer()
@@ -230,6 +253,7 @@ package enum MountAnswer: Equatable, Sendable {
             for _ in 0..<Int(count) { paths.append(try reader.path()) }
             self = .changed(paths)
         case .everythingChanged: self = .everythingChanged
+        case .access: self = .access(try reader.access())
         }
         try reader.end()
     }
@@ -246,5 +270,10 @@ extension MountWriter {
 extension MountReader {
     fileprivate mutating func space() throws(MountProtocolError) -> MountSpace {
         MountSpace(total: try integer(), free: try integer(), names: try integer())
+    }
+
+    fileprivate mutating func access() throws(MountProtocolError) -> MountAccess {
+        guard let access = MountAccess(rawValue: try integer()) else { throw MountProtocolError(.unknownKind) }
+        return access
     }
 }

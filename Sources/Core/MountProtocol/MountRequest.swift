@@ -6,8 +6,8 @@ package enum MountRequest: Equatable, Sendable {
     case list(directory: String, after: String?, limit: UInt32)
     case look(path: String)
     /// Opens a version of a file for reading, or the file on this disk that has the number `disk` (0 for none). With `onlyHere`,
-    /// what is not on this disk is refused with `noData`.
-    case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool)
+    /// what is not on this disk is refused with `noData`. `group` is the process group of the program, 0 if it is not known.
+    case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool, group: UInt32)
     case read(handle: UInt64, offset: UInt64, count: UInt32)
     case close(handle: UInt64)
     case space
@@ -52,12 +52,13 @@ package enum MountRequest: Equatable, Sendable {
         case .look(let path):
             kind = .look
             writer.write(path)
-        case .open(let path, let version, let disk, let onlyHere):
+        case .open(let path, let version, let disk, let onlyHere, let group):
             kind = .open
             writer.write(path)
             writer.write(version)
             writer.write(disk)
             writer.write(onlyHere)
+            writer.write(group)
         case .read(let handle, let offset, let count):
             kind = .read
             writer.write(handle)
@@ -95,7 +96,7 @@ package enum MountRequest: Equatable, Sendable {
         case .open:
             self = .open(
                 path: try reader.path(), version: try reader.integer(), disk: try reader.integer(),
-                onlyHere: try reader.flag())
+                onlyHere: try reader.flag(), group: try reader.integer())
         case .read:
             let (handle, offset): (UInt64, UInt64) = (try reader.integer(), try reader.integer())
             let count: UInt32 = try reader.integer()

@@ -19,6 +19,8 @@ final class AgentLink: Sendable {
         var pending = PendingRequests<Completion>()
         /// What waits for a connection.
         var parked: [UInt64: MountRequest] = [:]
+        /// What is said before that.
+        var first: [MountRequest] = []
         var socket: LocalSocket?
         /// Counts connections: handles are of one of them.
         var generation = 0
@@ -90,6 +92,9 @@ final class AgentLink: Sendable {
         if isFirst { state.with { _ in } }
         if !isTaken { completion(.failure(.tooMany)) }
     }
+
+    /// Says something to the agent that has just welcomed this mount, before anything that waits is asked.
+    func askFirst(_ request: MountRequest) { state.quietly { $0.first.append(request) } }
 
     /// Says something that needs no answer; lost if nobody is connected.
     func tell(_ request: MountRequest) {
@@ -169,6 +174,8 @@ final class AgentLink: Sendable {
             state.socket = socket
             state.refusal = nil
             state.generation += 1
+            for request in state.first { socket.send(request.frame(number: self.number()).bytes) }
+            state.first = []
             for (number, request) in state.parked { socket.send(request.frame(number: number).bytes) }
             state.parked = [:]
         }
@@ -186,7 +193,7 @@ final class AgentLink: Sendable {
         var descriptor: CInt?
         switch answer {
         case .opened, .openedWriting: descriptor = descriptors.isEmpty ? nil : descriptors.removeFirst()
-        case .changed, .everythingChanged: return report(answer)
+        case .changed, .everythingChanged, .access: return report(answer)
         default: break
         }
         guard let completion = state.quietly({ $0.pending.take(number) }) else {
@@ -253,6 +260,12 @@ enum Caller {
         guard thread > 0 else { return false }
         // A thread that is gone waits for nothing.
         return read("/proc/\(thread)/status").map { Callers.isDying(status: $0) } ?? true
+    }
+
+    /// The process group; 0 if nobody knows.
+    static func group(of process: pid_t) -> UInt32 {
+        guard process > 0 else { return 0 }
+        return UInt32(clamping: max(0, getpgid(process)))
     }
 
     static func isScanner(_ process: pid_t) -> Bool {

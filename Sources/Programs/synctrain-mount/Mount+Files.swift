@@ -13,9 +13,10 @@ extension Mount {
             return openWriting(request, number, node, info)
         }
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
+        let group = Caller.group(of: request.caller)
         let question = MountRequest.open(
             path: node.path, version: node.entry.version, disk: node.entry.disk,
-            onlyHere: Caller.isScanner(request.caller))
+            onlyHere: Caller.isScanner(request.caller), group: group)
         let generation = agent.generation
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
@@ -31,7 +32,7 @@ extension Mount {
                     handle = .absent(
                         AbsentFile(
                             node: number, path: node.path, version: node.entry.version, handle: remote,
-                            generation: generation))
+                            generation: generation, group: group))
                 default: return request.fail(EIO)
                 }
             case .failure(let failure): return failOpening(request, node.path, failure)
@@ -116,7 +117,8 @@ extension Mount {
         _ request: Request, _ file: AbsentFile, until end: Duration, then: @escaping @Sendable () -> Void
     ) {
         let generation = agent.generation
-        let question = MountRequest.open(path: file.path, version: file.version, disk: 0, onlyHere: false)
+        let question = MountRequest.open(
+            path: file.path, version: file.version, disk: 0, onlyHere: false, group: file.group)
         ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
             switch result {
             case .success(let answer):

@@ -285,10 +285,21 @@ extension Mount {
     // MARK: extended attributes
 
     func setAttribute(_ request: Request, _ number: UInt64, _ name: String, _ value: UnsafeRawBufferPointer) {
-        guard name == Self.attributePrefix + "pin" else { return request.fail(EOPNOTSUPP) }
         guard value.count <= MountLimits.attributeByteCount else { return request.fail(E2BIG) }
+        if name == Self.attributePrefix + "budget", number == NodeTable.root { return setBudget(request, value) }
+        guard name == Self.attributePrefix + "pin" else { return request.fail(EOPNOTSUPP) }
         guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(ESTALE) }
         settle(request, .setAttribute(path: node.path, name: "pin", value: Array(value))) {}
+    }
+}
+
+extension Mount {
+    private func setBudget(_ request: Request, _ value: UnsafeRawBufferPointer) {
+        guard let limit = ReadBudget.limit(parsing: String(decoding: value, as: UTF8.self)) else {
+            return request.fail(EINVAL)
+        }
+        let wanted = ReadBudget(limit: limit)
+        settle(request, Self.setting(wanted)) { [self] in budget.withLock { $0 = wanted } }
     }
 }
 

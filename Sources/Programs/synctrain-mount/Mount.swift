@@ -41,8 +41,10 @@ final class Mount: Sendable {
     /// Why the last read of a node failed.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation
-    /// Whether the folder announces what is changed; as the agent said last.
-    let mayWrite = Atomic(false)
+    /// What becomes of changes that programs make; as the agent said last.
+    let access = Mutex(MountAccess.writable)
+    /// How much each program may have downloaded; as it was set last.
+    let budget = Mutex(ReadBudget())
     /// Whether the file system is mounted for writing.
     let isWritable = Atomic(false)
     let (user, group) = (getuid(), getgid())
@@ -59,9 +61,12 @@ final class Mount: Sendable {
     /// What the agent says unasked.
     private func heard(_ answer: MountAnswer) {
         switch answer {
-        case .welcome(let space, let mayWrite):
-            self.mayWrite.store(mayWrite, ordering: .relaxed)
+        case .welcome(let space, let access):
+            self.access.withLock { $0 = access }
             self.space.withLock { $0 = space }
+            // The agent forgets it with the connection.
+            let budget = budget.withLock { $0 }
+            if budget.limit != nil { agent.askFirst(Self.setting(budget)) }
             // What changed while nobody was connected was not said.
             if agent.generation > 0 { invalidation.add(.everything) }
         case .changed(let paths):
@@ -71,8 +76,13 @@ final class Mount: Sendable {
         case .everythingChanged:
             invalidation.add(.everything)
             refreshSpace()
+        case .access(let access): self.access.withLock { $0 = access }
         default: break
         }
+    }
+
+    static func setting(_ budget: ReadBudget) -> MountRequest {
+        .setAttribute(path: "", name: "budget", value: Array(budget.text.utf8))
     }
 
     private func refreshSpace() {
@@ -191,6 +201,7 @@ extension MountFailure {
         case .absent: EXDEV
         case .readOnly: EROFS
         case .refused, .massDeletion: EPERM
+        case .overBudget: EDQUOT
         case .noPermission: EACCES
         case .noSpace: ENOSPC
         case .busy: EBUSY
@@ -207,6 +218,9 @@ extension MountFailure {
         case .silence: "a device that has it sends nothing"
         case .heldByPolicy: "a policy keeps it off the connections that there are"
         case .noAgent: "the agent does not answer"
+        case .overBudget:
+            "this program has downloaded as much within 10 minutes as the mount allows; set user.synctrain.budget of the "
+                + "mount to none, or to more bytes"
         case .stale: "a newer version has taken its place"
         default: "no device sent its bytes"
         }

@@ -6,10 +6,10 @@ import MountRules
 import Synchronization
 import Threads
 
-/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--read-only] DIRECTORY`: started by `synctrain mount`.
+/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--read-only] [--read-budget BYTES] DIRECTORY`: started by `synctrain mount`.
 ///
 /// Says `ready` on the descriptor once the tree can be used, or why it cannot, and runs until it is unmounted or gets SIGTERM. To
-/// another program `ready read-only` where the folder announces no changes.
+/// another program also why changes are refused, where they are.
 @main
 enum MountProgram {
     private static let threadCount = 4
@@ -21,6 +21,7 @@ enum MountProgram {
         var ready: CInt = -1
         var directory = ""
         var isReadOnly = false
+        var readBudget: Int64?
 
         init?(_ words: [String]) {
             var rest = words[...]
@@ -30,6 +31,7 @@ enum MountProgram {
                 case "--folder": folder = rest.popFirst() ?? ""
                 case "--ready": ready = rest.popFirst().flatMap { CInt($0) } ?? -1
                 case "--read-only": isReadOnly = true
+                case "--read-budget": readBudget = rest.popFirst().flatMap { Int64($0) }
                 default: directory = word
                 }
             }
@@ -54,6 +56,7 @@ enum MountProgram {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
         let mount = Mount(socket: arguments.socket, folder: arguments.folder)
+        mount.budget.withLock { $0 = ReadBudget(limit: arguments.readBudget) }
         guard mount.agent.start() else { return fail("No thread is left.", arguments) }
         if let failure = mount.agent.waitForConnection(atMost: connectionPatience) {
             let text =
@@ -64,8 +67,9 @@ enum MountProgram {
                 }
             return fail(text, arguments)
         }
-        let mayWrite = mount.mayWrite.load(ordering: .relaxed)
-        let isWritable = mayWrite && !arguments.isReadOnly
+        let access = mount.access.withLock { $0 }
+        // Where changes are refused now, they may be taken later: then each is refused by itself.
+        let isWritable = !arguments.isReadOnly
         mount.isWritable.store(isWritable, ordering: .relaxed)
         var operations = Operations.make()
         var words = fuse_args(argc: 0, argv: nil, allocated: 0)
@@ -81,11 +85,11 @@ enum MountProgram {
         }
         let session = Invalidation.Session(raw: raw)
         var word = "ready"
-        if !mayWrite, !arguments.isReadOnly {
+        if access != .writable, !arguments.isReadOnly {
             if arguments.ready > STDERR_FILENO {
-                word += " read-only"
+                word += " " + access.text
             } else {
-                say("\(arguments.folder) only receives, so it is mounted read-only.", -1)
+                say("\(arguments.folder) is \(access.text).", -1)
             }
         }
         guard mount.invalidation.start(session, mount), serve(session, signals, mount, word) else {

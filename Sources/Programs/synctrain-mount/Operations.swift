@@ -104,7 +104,9 @@ enum Operations {
 
 extension Mount {
     static let attributePrefix = "user.synctrain."
-    private static let attributeNames: Set = ["state", "here", "holders", "version", "error", "pin"]
+    private static let attributeNames: Set = [
+        "state", "here", "holders", "version", "error", "pin", "access", "budget",
+    ]
 
     // MARK: names
 
@@ -170,6 +172,13 @@ extension Mount {
         let name = String(name.dropFirst(Self.attributePrefix.count))
         guard Self.attributeNames.contains(name), let path = nodes.withLock({ $0[number]?.path }) else {
             return request.fail(ENODATA)
+        }
+        if name == "access" || name == "budget" {
+            guard path.isEmpty else { return request.fail(ENODATA) }
+            let isReadOnly = !isWritable.load(ordering: .relaxed)
+            let access = isReadOnly ? "read-only" : access.withLock { $0.text }
+            let text = name == "access" ? access : budget.withLock { $0.text }
+            return Self.reply(Array(text.utf8), to: request, size: size)
         }
         if name == "error" {
             guard let text = errors.withLock({ $0[number] }) else { return request.fail(ENODATA) }

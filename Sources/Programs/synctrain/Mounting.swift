@@ -4,6 +4,16 @@ import Foundation
 import Glibc
 import MountRules
 
+/// A mount that is wanted.
+struct WantedMount {
+    var folder: String
+    /// With its links resolved.
+    var directory: String
+    var isReadOnly: Bool
+    /// Bytes that a program may download within 10 minutes; nil for any number.
+    var readBudget: Int64?
+}
+
 /// Mounts and unmounts: what is done with the system for it.
 enum Mounting {
     private static let program = "synctrain-mount"
@@ -99,10 +109,8 @@ enum Mounting {
 
     /// Starts the program that mounts, in a session of its own, and returns when the tree can be used.
     ///
-    /// - Returns: whether programs can change something in it.
-    static func start(
-        _ places: CommandEnvironment.Places, folder: String, directory: String, isReadOnly: Bool
-    ) async throws -> Bool {
+    /// - Returns: why programs can change nothing in it; nil if they can, or are not to.
+    static func start(_ places: CommandEnvironment.Places, _ mount: WantedMount) async throws -> String? {
         let executable = try mountProgram()
         var pipe: [CInt] = [-1, -1]
         guard pipe2(&pipe) else { throw ControlError(.failed, "No descriptor is left. Close some programs.") }
@@ -111,7 +119,7 @@ enum Mounting {
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
             _ = try ChildProcess.start(
-                executable, arguments(places, folder: folder, directory: directory, ready: 3, isReadOnly),
+                executable, arguments(places, mount, ready: 3),
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
                 signals: AgentProcess.ignoredSignals, upTo: 3
             ) { actions in
@@ -125,22 +133,21 @@ enum Mounting {
             throw ControlError(.failed, "\(executable) cannot be started: \(error.reason).", path: executable)
         }
         let word = await Task.detached { line(from: reading) }.value
-        guard ["ready", "ready read-only"].contains(word) else {
+        guard word == "ready" || word.hasPrefix("ready ") else {
             throw ControlError(
-                .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word, path: directory)
+                .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word,
+                path: mount.directory)
         }
-        return word == "ready" && !isReadOnly
+        return word == "ready" ? nil : String(word.dropFirst("ready ".count))
     }
 
     /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
     /// SIGTERM.
     ///
     /// - Throws: `failed` if the program is missing or cannot be started. Otherwise it does not return.
-    static func become(
-        _ places: CommandEnvironment.Places, folder: String, directory: String, isReadOnly: Bool
-    ) throws(ControlError) {
+    static func become(_ places: CommandEnvironment.Places, _ mount: WantedMount) throws(ControlError) {
         let executable = try mountProgram()
-        let words = arguments(places, folder: folder, directory: directory, ready: STDOUT_FILENO, isReadOnly)
+        let words = arguments(places, mount, ready: STDOUT_FILENO)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
         // Threads of a pool block signals, and the program would inherit that.
         var none = sigset_t()
@@ -163,11 +170,12 @@ enum Mounting {
     }
 
     private static func arguments(
-        _ places: CommandEnvironment.Places, folder: String, directory: String, ready: CInt, _ isReadOnly: Bool
+        _ places: CommandEnvironment.Places, _ mount: WantedMount, ready: CInt
     ) -> [String] {
         let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
-        let words = ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "\(ready)"]
-        return words + (isReadOnly ? ["--read-only"] : []) + [directory]
+        let words = ["--socket", runtime + "/mount.sock", "--folder", mount.folder, "--ready", "\(ready)"]
+        let budget = mount.readBudget.map { ["--read-budget", "\($0)"] } ?? []
+        return words + (mount.isReadOnly ? ["--read-only"] : []) + budget + [mount.directory]
     }
 
     private static func pipe2(_ ends: inout [CInt]) -> Bool {
@@ -194,6 +202,13 @@ enum Mounting {
             bytes.append(byte)
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether programs can change something in a mount, and why not; nil if this process may not ask.
+    static func access(of directory: String) -> String? {
+        var value = [UInt8](repeating: 0, count: 256)
+        let count = getxattr(directory, "user.synctrain.access", &value, value.count)
+        return count > 0 ? String(decoding: value.prefix(count), as: UTF8.self) : nil
     }
 
     // MARK: unmounting

@@ -43,7 +43,10 @@ package final class Folder: Sendable {
 
     /// Takes new settings. Blocks its thread.
     package func configure(_ configuration: FolderConfiguration) {
-        exchange.configure(from: self.configuration, to: configuration)
+        let old = self.configuration
+        exchange.configure(from: old, to: configuration)
         runner.configure(configuration)
+        // Mounts are to say whether they take changes.
+        if old.kind != configuration.kind || old.devices != configuration.devices { boards.changes.everythingChanged() }
     }
 }

@@ -26,6 +26,7 @@ final class MountFolderSession: MountSession {
     private let transfers: TransferRegistry
     private let listing: MountListing
     private let breaker = Mutex(CircuitBreaker())
+    private let budget = Mutex(ReadBudget())
     private let recent: RecentBlocks
     private let ahead: SmallFilesAhead
     private let changes: ProgramChanges
@@ -67,8 +68,8 @@ final class MountFolderSession: MountSession {
         case .look(let path):
             guard let entry = try await listing.look(path) else { throw MountFailure.notFound }
             return MountReply(.entry(entry))
-        case .open(let path, let version, let disk, let onlyHere):
-            return try await open(path, version, disk, onlyHere: onlyHere)
+        case .open(let path, let version, let disk, let onlyHere, let group):
+            return try await open(path, version, disk, onlyHere: onlyHere, group)
         case .read(let handle, let offset, let count):
             guard let reader = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
             return MountReply(.bytes(try await reader.read(Int64(clamping: offset), Int(count))))
@@ -89,11 +90,17 @@ final class MountFolderSession: MountSession {
             return try await changes.rename(from, to: to, version: version, keepsOther: keepsOther)
         case .synchronize(let directory): return try await changes.synchronize(directory)
         case .setAttribute(let path, "pin", let value): return try await changes.setPin(path, value)
+        case .setAttribute("", "budget", let value):
+            guard let limit = ReadBudget.limit(parsing: String(decoding: value, as: UTF8.self)) else {
+                throw MountFailure.invalid
+            }
+            budget.withLock { $0.setLimit(limit) }
+            return MountReply(.done)
         case .setAttribute: throw MountFailure.notSupported
         }
     }
 
-    var mayWrite: Bool { ProgramChanges.mayWrite(folder) }
+    var access: MountAccess { ProgramChanges.access(to: folder) }
 
     func end() async {
         ahead.end()
@@ -108,12 +115,17 @@ final class MountFolderSession: MountSession {
     func follow(_ send: @Sendable (MountAnswer) -> Void) async {
         let (stream, clock) = (folder.boards.changes.changes(), entries.fetching.time.clock)
         let gathering = ChangeGathering()
+        // What it was welcomed with may be otherwise by now.
+        var last: MountAccess?
         await withDiscardingTaskGroup { group in
             group.addTask { for await change in stream { gathering.add(change) } }
             while !Task.isCancelled {
                 await gathering.wait()
                 try? await clock.sleep(for: Self.changePause)
                 if let answer = gathering.take() { send(answer) }
+                let access = access
+                if access != last { send(.access(access)) }
+                last = access
             }
             group.cancelAll()
         }
@@ -122,7 +134,7 @@ final class MountFolderSession: MountSession {
     // MARK: opening
 
     private func open(
-        _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool
+        _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool, _ group: UInt32
     ) async throws -> MountReply {
         guard let entry = try await listing.look(path), let relative = RelativePath(path) else {
             throw MountFailure.notFound
@@ -144,7 +156,8 @@ final class MountFolderSession: MountSession {
                     MountTree.version(of: now) == version
                 else { return nil }
                 return found.holders
-            }, recent: recent, ahead: ahead, cache: cache, transfers: transfers, breaker: breakerGate)
+            }, recent: recent, ahead: ahead, cache: cache, transfers: transfers, breaker: breakerGate,
+            allowance: allowance(of: group))
         let handle = try handles.withLock { handles throws(MountFailure) in
             guard handles.readers.count < Self.handleLimit else { throw MountFailure.tooMany }
             defer { handles.next &+= 1 }
@@ -168,6 +181,13 @@ final class MountFolderSession: MountSession {
             },
             failed: { [self] version, failure, now in breaker.withLock { $0.failed(version, failure, at: now) } },
             succeeded: { [self] version in breaker.withLock { $0.succeeded(version) } })
+    }
+
+    private func allowance(of group: UInt32) -> ReadAllowance {
+        let monotonic = entries.fetching.time.monotonic
+        return ReadAllowance(
+            isSpent: { [self] in budget.withLock { $0.isSpent(by: group, at: monotonic()) } },
+            spend: { [self] count in budget.withLock { $0.spend(count, by: group, at: monotonic()) } })
     }
 
     // MARK: about the folder

@@ -38,8 +38,10 @@ final class ProgramChanges: Sendable {
         }
     }
 
-    /// Whether what is changed here is announced to others.
-    static func mayWrite(_ folder: Folder) -> Bool { folder.configuration.kind != .receiveOnly }
+    /// Whether what is changed here is announced to others, and counts there.
+    static func access(to folder: Folder) -> MountAccess {
+        folder.configuration.kind == .receiveOnly ? .receivesOnly : .writable
+    }
 
     // MARK: files
 
@@ -294,7 +296,7 @@ final class ProgramChanges: Sendable {
 
     /// A name that programs may change. Throws `readOnly` where nothing is, `refused` for what is the folder's own.
     private func writable(_ path: String) throws(MountFailure) -> RelativePath {
-        guard Self.mayWrite(folder) else { throw .readOnly }
+        guard Self.access(to: folder) == .writable else { throw .readOnly }
         guard let name = RelativePath(path) else { throw path.isEmpty ? .busy : .invalid }
         guard !name.isInternal, name.internalTwin == nil, !name.isTemporary, !InternalContent.contains(path) else {
             throw .refused

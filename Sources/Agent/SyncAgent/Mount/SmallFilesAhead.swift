@@ -50,7 +50,8 @@ final class SmallFilesAhead: Sendable {
     }
 
     /// A program reads the beginning of a small file that is not here.
-    func read(_ path: String) {
+    func read(_ path: String, _ allowance: ReadAllowance) {
+        if allowance.isSpent() { return }
         let (directory, name) = Self.split(path)
         let now = environment.time.monotonic()
         state.withLock { state in
@@ -58,7 +59,7 @@ final class SmallFilesAhead: Sendable {
             state.nextTask &+= 1
             let number = state.nextTask
             state.tasks[number] = Task {
-                await self.answer(question)
+                await self.answer(question, allowance)
                 self.state.withLock { $0.tasks[number] = nil }
             }
         }
@@ -87,7 +88,7 @@ final class SmallFilesAhead: Sendable {
 
     // MARK: listing
 
-    private func answer(_ question: ReadingAhead.Question) async {
+    private func answer(_ question: ReadingAhead.Question, _ allowance: ReadAllowance) async {
         do {
             guard
                 let page = try await listing.page(question.directory, after: question.after, limit: Self.pageLimit)
@@ -100,7 +101,7 @@ final class SmallFilesAhead: Sendable {
                 isAtEnd: page.isLast)
             let now = environment.time.monotonic()
             for name in state.withLock({ $0.rule.listed(question, listed, at: now) }) {
-                try await get(question.directory.isEmpty ? name : question.directory + "/" + name)
+                try await get(question.directory.isEmpty ? name : question.directory + "/" + name, allowance)
             }
         } catch {
             state.withLock { $0.rule.failed(question) }
@@ -110,7 +111,7 @@ final class SmallFilesAhead: Sendable {
     // MARK: files
 
     /// Begins to get a file, unless its block is here or on its way.
-    private func get(_ path: String) async throws {
+    private func get(_ path: String, _ allowance: ReadAllowance) async throws {
         guard let file = try await index.file(folder, path), Self.isSmall(file), let block = file.blocks.first,
             recent.block(block.hash) == nil, !cache.contains(block.hash)
         else { return }
@@ -119,6 +120,7 @@ final class SmallFilesAhead: Sendable {
             guard !state.isEnded, state.underWay[block.hash] == nil else { return }
             state.underWay[block.hash] = Task {
                 let bytes = await self.request(block, of: file, holders)
+                if let bytes { allowance.spend(bytes.readableBytes) }
                 self.state.withLock { $0.underWay[block.hash] = nil }
                 return bytes
             }

@@ -7,6 +7,13 @@ import MountRules
 import NIOCore
 import SyncDecisions
 
+/// What the program that reads may have downloaded.
+struct ReadAllowance: Sendable {
+    var isSpent: @Sendable () -> Bool
+    /// So many bytes came from other devices.
+    var spend: @Sendable (Int) -> Void
+}
+
 /// Reads one version of a file that is not here, for one open file: blocks come in order from where the program reads, some ahead
 /// of it; a jump begins another stream.
 actor VersionReader {
@@ -59,6 +66,7 @@ actor VersionReader {
     private let cache: BlockCache
     private let transfers: TransferRegistry
     private let breaker: Gate
+    private let allowance: ReadAllowance
     private var streams: [Int: Stream] = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextNumber = 0
@@ -70,7 +78,7 @@ actor VersionReader {
     init(
         folder: FolderID, file: FileInfo, version: UInt64, environment: FetchEnvironment,
         holders: @escaping @Sendable () async throws -> [DeviceID]?, recent: RecentBlocks, ahead: SmallFilesAhead,
-        cache: BlockCache, transfers: TransferRegistry, breaker: Gate
+        cache: BlockCache, transfers: TransferRegistry, breaker: Gate, allowance: ReadAllowance
     ) {
         self.folder = folder
         self.file = file
@@ -82,13 +90,14 @@ actor VersionReader {
         self.cache = cache
         self.transfers = transfers
         self.breaker = breaker
+        self.allowance = allowance
         lastArrival = environment.time.monotonic()
     }
 
     /// The bytes there are in the range, verified; fewer only where the file ends.
     func read(_ offset: Int64, _ count: Int) async throws -> [UInt8] {
         guard count > 0, offset >= 0, offset < file.size else { return [] }
-        if offset == 0, SmallFilesAhead.isSmall(file) { ahead.read(file.name) }
+        if offset == 0, SmallFilesAhead.isSmall(file) { ahead.read(file.name, allowance) }
         // bounded: both are from zero on, and the count is at most a MiB
         let last = min(offset.addingReportingOverflow(Int64(count)).partialValue, file.size) - 1
         guard last >= offset else { return [] }
@@ -140,6 +149,7 @@ actor VersionReader {
         if let bytes = recent.block(hash) { return bytes }
         if file.blocks.count == 1, let bytes = await ahead.block(hash) { return bytes }
         guard !isEnded else { throw CancellationError() }
+        if allowance.isSpent(), !cache.contains(hash) { throw MountFailure.overBudget }
         if let stream = stream(reaching: index) {
             return try await wait(for: index, of: stream)
         }
@@ -195,6 +205,7 @@ actor VersionReader {
         let stream = Stream(number: nextNumber, next: index)
         streams[stream.number] = stream
         let (file, folder, cache, transfers, number) = (file, folder, cache, transfers, stream.number)
+        let spend = allowance.spend
         let limit = max(2, Self.readAheadBytes / max(1, file.effectiveBlockSize))
         let environment = environment
         stream.task = Task {
@@ -204,6 +215,7 @@ actor VersionReader {
                 folder: folder, file: file, holders: holders, environment: environment,
                 store: { block, bytes in cache.keep(Array(bytes.readableBytesView), hash: file.blocks[block].hash) },
                 came: { count, holder in
+                    spend(count)
                     transfers.came(transfer, count, from: holder)
                     transfers.progressed(transfer, by: count, from: holder)
                 })

@@ -32,6 +32,11 @@ struct MountCommand: RunnableCommand {
     @Flag(help: "Refuse changes.")
     var readOnly = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Bytes that one program may download by reading within 10 minutes: 20G or 500MB.", valueName: "size"))
+    var readBudget: String?
+
     @Flag(help: "List mounted folders.")
     var list = false
 
@@ -44,6 +49,10 @@ struct MountCommand: RunnableCommand {
     func validate() throws {
         if list == (directory != nil) { throw ValidationError("Give a directory to mount on, or --list.") }
         if list, readOnly { throw ValidationError("--read-only cannot be combined with --list.") }
+        if list, readBudget != nil { throw ValidationError("--read-budget cannot be combined with --list.") }
+        if let readBudget, try FreeCommand.size(readBudget) <= 0 {
+            throw ValidationError("\(readBudget) is not a budget. Use 20G or 500MB.")
+        }
         if second != nil, let option, option != first { throw ValidationError("Give one folder.") }
     }
 
@@ -53,13 +62,11 @@ struct MountCommand: RunnableCommand {
         let id = try chosen(among: folders.map(\.id))
         let path = try Mounting.prepare(
             context.absolute(directory), folders: folders.map(\.path), typed: directory)
-        if foreground {
-            return try Mounting.become(
-                try context.places(), folder: id, directory: path, isReadOnly: readOnly)
-        }
-        let isWritable = try await Mounting.start(
-            try context.places(), folder: id, directory: path, isReadOnly: readOnly)
-        let access = readOnly ? ", read-only" : isWritable ? "" : ", read-only because the folder only receives"
+        let mount = WantedMount(
+            folder: id, directory: path, isReadOnly: readOnly, readBudget: try readBudget.map(FreeCommand.size))
+        if foreground { return try Mounting.become(try context.places(), mount) }
+        let refusal = try await Mounting.start(try context.places(), mount)
+        let access = readOnly ? ", read-only" : refusal.map { ", " + $0 } ?? ""
         try context.remark("Mounted \(id) on \(directory)\(access). To unmount: synctrain unmount \(directory)")
     }
 
@@ -84,13 +91,20 @@ struct MountCommand: RunnableCommand {
     }
 
     private func showList(_ context: CommandContext) throws {
-        let mounts = try Mounting.all().map { MountStatus(directory: $0.directory, folder: $0.folder) }
+        let mounts = try Mounting.all().map {
+            MountStatus(
+                directory: $0.directory, folder: $0.folder, access: Mounting.access(of: $0.directory))
+        }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(MountStatuses(mounts: mounts)))
         } else if mounts.isEmpty {
             try context.remark("No folder is mounted.")
         } else {
-            for line in Table.lines(mounts.map { [$0.folder, context.style.name($0.directory)] }) {
+            for line in Table.lines(
+                mounts.map { mount in
+                    [mount.folder, context.style.name(mount.directory), mount.access ?? ""]
+                })
+            {
                 try context.output.print(line)
             }
         }
@@ -105,6 +119,8 @@ private struct MountStatuses: Encodable {
 private struct MountStatus: Encodable {
     var directory: String
     var folder: String
+    /// Whether it can be written to, and why not; nil for another user's.
+    var access: String?
 }
 
 struct UnmountCommand: RunnableCommand {
