@@ -64,10 +64,10 @@ struct KeepMessageTests {
             answer.encoded(id: 300)
                 == Proto().varint(1, 300).varint(2, 1).bytes(3, [1, 6]).varint(4, 2).bytes)
         var config = ClusterConfig.Folder(id: FolderID("f"), mode: .full)
-        config.takesKeepRequests = true
+        (config.takesKeepRequests, config.refusesChanges) = (true, true)
         var writer = WireWriter()
         config.encode(into: &writer)
-        #expect(writer.bytes == Proto().text(1, "f").varint(1000, 1).varint(1001, 1).bytes)
+        #expect(writer.bytes == Proto().text(1, "f").varint(1000, 1).varint(1001, 1).varint(1002, 1).bytes)
         // Syncthing does not say it.
         let silent = try Peer.outcome(
             Frame.message(Frame.clusterConfig, Proto().message(1, Proto().text(1, "f"))), before: .clusterConfig
@@ -76,7 +76,16 @@ struct KeepMessageTests {
             Issue.record("no cluster config")
             return
         }
-        #expect(heard.folders.map(\.takesKeepRequests) == [false])
+        #expect(heard.folders.map(\.takesKeepRequests) == [false] && heard.folders.map(\.refusesChanges) == [false])
+        let said = try Peer.outcome(
+            Frame.message(Frame.clusterConfig, Proto().message(1, Proto().text(1, "f").varint(1002, 1))),
+            before: .clusterConfig
+        ).get()
+        guard case .clusterConfig(let refusing) = said.first else {
+            Issue.record("no cluster config")
+            return
+        }
+        #expect(refusing.folders.map(\.refusesChanges) == [true])
     }
 
     @Test func whatIsTooMuchOrWrongEndsTheLink() {

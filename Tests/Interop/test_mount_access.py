@@ -51,6 +51,24 @@ def wait_arrives(lab, agent, name, content):
     wait_until(lambda: os.path.exists(path) and harness.read(path) == content, 20, f"{name} arrives", child=agent)
 
 
+def test_a_device_that_may_only_read_changes_nothing(pair):
+    lab, owner, other, directory = pair
+    assert b"read-only" not in other.run("mount", "f", directory).stderr
+    harness.write(os.path.join(directory, "early"), b"early")
+    wait_arrives(lab, other, "early", b"early")
+    text = "read-only because other devices refuse changes of this one"
+    owner.run("folder", "role", "f", other.id, "read")
+    wait_access(other, directory, text)
+    refuses_changes(directory)
+    second = lab.path("second")
+    assert text.encode() in other.run("mount", "f", second).stderr
+    other.run("unmount", second)
+    owner.run("folder", "role", "f", other.id, "write")
+    wait_access(other, directory, "read-write")
+    harness.write(os.path.join(directory, "late"), b"late")
+    wait_arrives(lab, other, "late", b"late")
+
+
 def test_a_folder_that_only_receives_may_send_later(pair):
     lab, _, other, directory = pair
     other.run("folder", "set", "f", "type=receiveonly")

@@ -118,7 +118,8 @@ package final class FolderExchange: Sendable {
         // A peer that was only told less would take the folder for one that is no longer shared.
         return ClusterConfig.Folder(
             id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0,
-            mode: configuration.statedMode, takesKeepRequests: true, devices: devices)
+            mode: configuration.statedMode, takesKeepRequests: true,
+            refusesChanges: configuration.readers.contains(device), devices: devices)
     }
 
     /// What is known of this device's index and of another one's.
@@ -159,6 +160,7 @@ package final class FolderExchange: Sendable {
         boards.peers.set(
             device, IndexStore.IndexState(indexID: announced.indexID, maxSequence: announced.sequence),
             takesKeepRequests: settlement.takesKeepRequests)
+        if boards.peers.note(device, refusesChanges: settlement.refusesChanges) { boards.changes.everythingChanged() }
     }
 
     /// Forgets which index of a device is stored: another one comes that has no name yet, or a part of it is missing. What is

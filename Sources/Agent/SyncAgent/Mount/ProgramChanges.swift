@@ -40,7 +40,9 @@ final class ProgramChanges: Sendable {
 
     /// Whether what is changed here is announced to others, and counts there.
     static func access(to folder: Folder) -> MountAccess {
-        folder.configuration.kind == .receiveOnly ? .receivesOnly : .writable
+        let configuration = folder.configuration
+        if configuration.kind == .receiveOnly { return .receivesOnly }
+        return folder.boards.peers.refuseChanges(configuration.devices) ? .reader : .writable
     }
 
     // MARK: files

@@ -59,17 +59,20 @@ public struct IndexExchange: Sendable {
         public var mode: FolderMode?
         /// Whether the peer takes keep requests for the folder.
         public var takesKeepRequests: Bool
+        /// Whether the peer refuses what this device announces in the folder.
+        public var refusesChanges: Bool
         /// What was stored on this link is that index, and stays. Otherwise another index's entries are dropped.
         public var namesWhatIsStored: Bool
 
         public init(
             folder: FolderID, position: IndexPosition, mode: FolderMode? = nil, takesKeepRequests: Bool = false,
-            namesWhatIsStored: Bool = false
+            refusesChanges: Bool = false, namesWhatIsStored: Bool = false
         ) {
             self.folder = folder
             self.position = position
             self.mode = mode
             self.takesKeepRequests = takesKeepRequests
+            self.refusesChanges = refusesChanges
             self.namesWhatIsStored = namesWhatIsStored
         }
 
@@ -260,7 +263,7 @@ public struct IndexExchange: Sendable {
             let settlement = Settlement(
                 folder: offered.id, position: IndexPosition(indexID: itHas.indexID, sequence: itHas.maxSequence),
                 mode: offered.mode, takesKeepRequests: offered.takesKeepRequests,
-                namesWhatIsStored: unnamed.contains(offered.id))
+                refusesChanges: offered.refusesChanges, namesWhatIsStored: unnamed.contains(offered.id))
             actions.append(.settle(settlement))
             if settlement.keeps(facts.peers) {
                 awaitsWhole.remove(offered.id)

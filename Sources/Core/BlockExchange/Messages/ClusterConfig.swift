@@ -15,11 +15,14 @@ public struct ClusterConfig: Equatable, Sendable {
         public var mode: FolderMode?
         /// Field 1001, synctrain's own: the sender takes keep requests for this folder.
         public var takesKeepRequests: Bool
+        /// Field 1002, synctrain's own: the sender refuses changes that the receiver announces in this folder.
+        public var refusesChanges: Bool
         public var devices: [Device]
 
         public init(
             id: FolderID, label: String = "", type: Int32 = 0, disablesTemporaryIndexes: Bool = false,
-            stopReason: Int32 = 0, mode: FolderMode? = nil, takesKeepRequests: Bool = false, devices: [Device] = []
+            stopReason: Int32 = 0, mode: FolderMode? = nil, takesKeepRequests: Bool = false,
+            refusesChanges: Bool = false, devices: [Device] = []
         ) {
             self.id = id
             self.label = label
@@ -28,6 +31,7 @@ public struct ClusterConfig: Equatable, Sendable {
             self.stopReason = stopReason
             self.mode = mode
             self.takesKeepRequests = takesKeepRequests
+            self.refusesChanges = refusesChanges
             self.devices = devices
         }
     }
@@ -139,6 +143,9 @@ extension ClusterConfig.Folder {
             case 1001:
                 try reader.expect(tag, .varint)
                 takesKeepRequests = try reader.bool()
+            case 1002:
+                try reader.expect(tag, .varint)
+                refusesChanges = try reader.bool()
             case 16:
                 try reader.expect(tag, .bytes)
                 deviceCount += 1
@@ -169,6 +176,7 @@ extension ClusterConfig.Folder {
         for device in devices { writer.message(16) { device.encode(into: &$0) } }
         if let mode { writer.field(1000, signed: Int64(mode.rawValue)) }
         writer.field(1001, flag: takesKeepRequests)
+        writer.field(1002, flag: refusesChanges)
     }
 }
 

@@ -22,6 +22,8 @@ package final class PeerBoard: Sendable {
         var standings: [DeviceID: Standing] = [:]
         /// Those that have stated on their links what they have promised; a statement may be heeded before what is shared is.
         var stated: Set<DeviceID> = []
+        /// Whether each refuses this device's changes, as it said last.
+        var refusals: [DeviceID: Bool] = [:]
         /// How often somebody gathers promises now.
         var gatherings = 0
         /// Counts gatherings that have ended: what they left is to be released.
@@ -50,6 +52,18 @@ package final class PeerBoard: Sendable {
                 Standing(announced: $0, takesKeepRequests: takesKeepRequests)
             }
         }
+    }
+
+    /// The device has said whether it refuses this one's changes. True if that is new; who has said nothing
+    /// takes them.
+    func note(_ device: DeviceID, refusesChanges: Bool) -> Bool {
+        state.withLock { ($0.refusals.updateValue(refusesChanges, forKey: device) ?? false) != refusesChanges }
+    }
+
+    /// Whether all of these devices that have connected since this device started refuse its changes; false if none has.
+    package func refuseChanges(_ devices: [DeviceID]) -> Bool {
+        let said = state.withLock { state in devices.compactMap { state.refusals[$0] } }
+        return !said.isEmpty && said.allSatisfy { $0 }
     }
 
     /// The link is over. What the device said is remembered.
