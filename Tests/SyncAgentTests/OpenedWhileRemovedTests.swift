@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import FileAccess
+import Foundation
 import IndexStore
 import SyncTestKit
 import Synchronization
@@ -14,7 +15,7 @@ struct OpenedWhileRemovedTests {
     private static let id = FolderID("docs")
     private static let nas = DeviceID(certificateDER: [1])
 
-    /// Opens the file whenever something is about to be changed on the disk.
+    /// Opens the file whenever something is about to be changed on the disk, for as long as it is there.
     private final class Opener: DiskInterposer {
         struct State {
             var board: WritingBoard?
@@ -22,12 +23,15 @@ struct OpenedWhileRemovedTests {
             var changes = 0
         }
         let state = Mutex(State())
+        private let path: String
+
+        init(path: String) { self.path = path }
 
         func verdict(on change: DiskChange) -> DiskVerdict {
             state.withLock { state in
                 guard let board = state.board else { return }
                 state.changes += 1
-                if !state.isOpen { state.isOpen = board.open("a") }
+                if !state.isOpen, FileManager.default.fileExists(atPath: path) { state.isOpen = board.open("a") }
             }
             return .proceed
         }
@@ -36,7 +40,8 @@ struct OpenedWhileRemovedTests {
     private static func removing(
         _ body: (FolderSync.Folder, IndexStore) async throws -> Void
     ) async throws {
-        let (tree, home, opener) = (try TemporaryTree(), try TemporaryDirectory(), Opener())
+        let (tree, home) = (try TemporaryTree(), try TemporaryDirectory())
+        let opener = Opener(path: tree.path("a"))
         try tree.makeDirectory(".stfolder")
         try tree.write("what the program has seen", to: "a")
         try tree.write("another", to: "b")

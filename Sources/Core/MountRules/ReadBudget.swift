@@ -25,14 +25,14 @@ package struct ReadBudget: Sendable {
         groups = [:]
     }
 
-    package mutating func spend(_ byteCount: Int, by group: UInt32, at now: Duration) {
+    package mutating func spend(_ byteCount: Int64, by group: UInt32, at now: Duration) {
         guard limit != nil, byteCount > 0 else { return }
         var spent = recent(group, now)
         if let last = spent.last, now - last.since < Self.step {
-            let sum = last.byteCount.addingReportingOverflow(Int64(byteCount))
+            let sum = last.byteCount.addingReportingOverflow(byteCount)
             spent[spent.count - 1].byteCount = sum.overflow ? .max : sum.partialValue
         } else {
-            spent.append(Spent(since: now, byteCount: Int64(byteCount)))
+            spent.append(Spent(since: now, byteCount: byteCount))
         }
         if groups[group] == nil, groups.count >= Self.groupLimit { forgetOldest() }
         groups[group] = spent

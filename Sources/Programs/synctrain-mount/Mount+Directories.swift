@@ -92,7 +92,7 @@ extension Mount {
                         state.isLast = isLast || entries.isEmpty
                     }
                     // A program that goes to where no name is any more is at the end.
-                    if position > first + Int64(entries.count) { return Self.reply([], to: request) }
+                    if position > first + Int64(entries.count) { return request.reply([]) }
                     fill(request, directory, max(offset, 1), size, isAgain: offset == 0)
                 case .failure(let failure): request.fail(failure.number)
                 }

@@ -102,7 +102,7 @@ extension Mount {
             switch result {
             case .success(let answer):
                 guard case .bytes(let bytes) = answer.answer else { return request.fail(EIO) }
-                Self.reply(bytes, to: request)
+                request.reply(bytes)
             case .failure(.stale) where generation != agent.generation && end > Clock.now:
                 read(request, file, offset: offset, count: count, until: end)
             case .failure(let failure):

@@ -286,8 +286,10 @@ extension Mount {
 
     func setAttribute(_ request: Request, _ number: UInt64, _ name: String, _ value: UnsafeRawBufferPointer) {
         guard value.count <= MountLimits.attributeByteCount else { return request.fail(E2BIG) }
-        if name == Self.attributePrefix + "budget", number == NodeTable.root { return setBudget(request, value) }
-        guard name == Self.attributePrefix + "pin" else { return request.fail(EOPNOTSUPP) }
+        if name == AttributeName.prefix + AttributeName.budget, number == NodeTable.root {
+            return setBudget(request, value)
+        }
+        guard name == AttributeName.prefix + "pin" else { return request.fail(EOPNOTSUPP) }
         guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(ESTALE) }
         settle(request, .setAttribute(path: node.path, name: "pin", value: Array(value))) {}
     }

@@ -5,19 +5,6 @@ import MountProtocol
 import MountRules
 import Synchronization
 
-/// A request of the kernel, which is answered exactly once, from any thread: libfuse locks inside.
-struct Request: @unchecked Sendable {
-    let raw: fuse_req_t
-
-    /// Takes the interrupt function away; before every answer that another thread gives. No call of it follows.
-    func settle() { fuse_req_interrupt_func(raw, nil, nil) }
-
-    func fail(_ number: CInt) { fuse_reply_err(raw, number) }
-
-    /// The thread that waits; 0 for the kernel itself, as with pages read ahead.
-    var caller: pid_t { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
-}
-
 /// What one mount knows: the nodes, the open files and directories, the agent.
 final class Mount: Sendable {
     /// An open file.
@@ -82,7 +69,7 @@ final class Mount: Sendable {
     }
 
     static func setting(_ budget: ReadBudget) -> MountRequest {
-        .setAttribute(path: "", name: "budget", value: Array(budget.text.utf8))
+        .setAttribute(path: "", name: AttributeName.budget, value: Array(budget.text.utf8))
     }
 
     private func refreshSpace() {

@@ -94,8 +94,8 @@ enum Operations {
         }
         operations.listxattr = { request, _, size in
             guard let request else { return }
-            let names = Array("\(Mount.attributePrefix)state\0\(Mount.attributePrefix)pin\0".utf8)
-            Mount.reply(names, to: Request(raw: request), size: size)
+            let names = Array("\(AttributeName.prefix)state\0\(AttributeName.prefix)pin\0".utf8)
+            Request(raw: request).reply(names, size: size)
         }
         addChanges(to: &operations)
         return operations
@@ -103,11 +103,6 @@ enum Operations {
 }
 
 extension Mount {
-    static let attributePrefix = "user.synctrain."
-    private static let attributeNames: Set = [
-        "state", "here", "holders", "version", "error", "pin", "access", "budget",
-    ]
-
     // MARK: names
 
     func lookUp(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>) {
@@ -168,46 +163,27 @@ extension Mount {
     // MARK: extended attributes
 
     func attribute(_ request: Request, _ number: UInt64, _ name: String, size: Int) {
-        guard name.hasPrefix(Self.attributePrefix) else { return request.fail(ENODATA) }
-        let name = String(name.dropFirst(Self.attributePrefix.count))
-        guard Self.attributeNames.contains(name), let path = nodes.withLock({ $0[number]?.path }) else {
+        guard let name = AttributeName.known(name), let path = nodes.withLock({ $0[number]?.path }) else {
             return request.fail(ENODATA)
         }
-        if name == "access" || name == "budget" {
+        if name == AttributeName.access || name == AttributeName.budget {
             guard path.isEmpty else { return request.fail(ENODATA) }
             let isReadOnly = !isWritable.load(ordering: .relaxed)
             let access = isReadOnly ? "read-only" : access.withLock { $0.text }
-            let text = name == "access" ? access : budget.withLock { $0.text }
-            return Self.reply(Array(text.utf8), to: request, size: size)
+            let text = name == AttributeName.access ? access : budget.withLock { $0.text }
+            return request.reply(Array(text.utf8), size: size)
         }
         if name == "error" {
             guard let text = errors.withLock({ $0[number] }) else { return request.fail(ENODATA) }
-            return Self.reply(Array(text.utf8), to: request, size: size)
+            return request.reply(Array(text.utf8), size: size)
         }
         ask(.attribute(path: path, name: name), for: request, within: MountDeadlines.metadata) { result in
             switch result {
             case .success(let answer):
                 guard case .bytes(let bytes) = answer.answer else { return request.fail(EIO) }
-                Self.reply(bytes, to: request, size: size)
+                request.reply(bytes, size: size)
             case .failure(let failure): request.fail(failure.number)
             }
-        }
-    }
-
-    /// As getxattr(2) wants it: with size 0 the count alone.
-    static func reply(_ bytes: [UInt8], to request: Request, size: Int) {
-        if size == 0 {
-            fuse_reply_xattr(request.raw, bytes.count)
-        } else if bytes.count > size {
-            request.fail(ERANGE)
-        } else {
-            reply(bytes, to: request)
-        }
-    }
-
-    static func reply(_ bytes: [UInt8], to request: Request) {
-        bytes.withUnsafeBytes { buffer in
-            _ = fuse_reply_buf(request.raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
         }
     }
 }

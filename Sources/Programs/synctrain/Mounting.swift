@@ -1,4 +1,5 @@
 import AsyncTools
+import CLinux
 import ControlAPI
 import Foundation
 import Glibc
@@ -205,7 +206,7 @@ enum Mounting {
     }
 
     /// Whether programs can change something in a mount, and why not; nil if this process may not ask.
-    static func access(of directory: String) -> String? {
+    static func statedAccess(of directory: String) -> String? {
         var value = [UInt8](repeating: 0, count: 256)
         let count = getxattr(directory, "user.synctrain.access", &value, value.count)
         return count > 0 ? String(decoding: value.prefix(count), as: UTF8.self) : nil

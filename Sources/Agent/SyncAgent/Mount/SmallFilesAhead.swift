@@ -120,7 +120,7 @@ final class SmallFilesAhead: Sendable {
             guard !state.isEnded, state.underWay[block.hash] == nil else { return }
             state.underWay[block.hash] = Task {
                 let bytes = await self.request(block, of: file, holders)
-                if let bytes { allowance.spend(bytes.readableBytes) }
+                if let bytes { allowance.spend(Int64(bytes.readableBytes)) }
                 self.state.withLock { $0.underWay[block.hash] = nil }
                 return bytes
             }

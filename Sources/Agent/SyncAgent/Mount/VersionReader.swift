@@ -11,7 +11,7 @@ import SyncDecisions
 struct ReadAllowance: Sendable {
     var isSpent: @Sendable () -> Bool
     /// So many bytes came from other devices.
-    var spend: @Sendable (Int) -> Void
+    var spend: @Sendable (Int64) -> Void
 }
 
 /// Reads one version of a file that is not here, for one open file: blocks come in order from where the program reads, some ahead

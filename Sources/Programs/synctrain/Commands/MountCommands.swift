@@ -93,7 +93,7 @@ struct MountCommand: RunnableCommand {
     private func showList(_ context: CommandContext) throws {
         let mounts = try Mounting.all().map {
             MountStatus(
-                directory: $0.directory, folder: $0.folder, access: Mounting.access(of: $0.directory))
+                directory: $0.directory, folder: $0.folder, access: Mounting.statedAccess(of: $0.directory))
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(MountStatuses(mounts: mounts)))

@@ -1,0 +1,15 @@
+/// The extended attributes of what is in a mount.
+enum AttributeName {
+    static let prefix = "user.synctrain."
+    /// Those that the mount itself tells of its root.
+    static let access = "access"
+    static let budget = "budget"
+    private static let all: Set = ["state", "here", "holders", "version", "error", "pin", access, budget]
+
+    /// The name without its prefix; nil for one that nothing has.
+    static func known(_ name: String) -> String? {
+        guard name.hasPrefix(prefix) else { return nil }
+        let name = String(name.dropFirst(prefix.count))
+        return all.contains(name) ? name : nil
+    }
+}
