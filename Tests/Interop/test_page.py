@@ -244,12 +244,14 @@ def test_login_links(setting):
     assert page.ask("HEAD", link)[0].status == 405
     assert page.ask("GET", link)[0].status == 303
     assert page.ask("GET", link)[0].status == 410
-    # Sessions are in memory: they end with the agent.
+    # A session outlives the agent, until all are ended.
     known = Page(agent)
     agent.stop()
     agent.start()
     again = Page(agent, log_in=False)
     again.cookie = known.cookie.replace(known.origin.rsplit(":")[-1], again.origin.rsplit(":")[-1])
+    assert again.ask("GET", "/v1/status")[0].status == 200
+    agent.run("ui", "--logout")
     assert again.ask("GET", "/v1/status")[0].status == 401
 
 

@@ -203,12 +203,13 @@ def test_status_says_what_was_tried(lab):
         return found if set(found) >= set(addresses) else None
     found = wait_until(ways, what="each address is there")
     assert [found[a]["outcome"] for a in addresses] == ["failed", "failed", "not-tried"], found
-    assert "refused" in found[addresses[0]]["message"] and found[addresses[0]]["source"] == "configured"
+    assert "nothing listens" in found[addresses[0]]["message"] and found[addresses[0]]["source"] == "configured"
     assert "relays are switched off" in found[RELAY]["message"]
     text = agent.run("status").stdout.decode()
     line = next(line for line in text.splitlines() if line.startswith("nas: "))
-    assert "refused" in line and line.endswith("(2 addresses tried, 1 not tried; `synctrain reach` shows each)"), line
+    assert "nothing listens" in line and line.endswith("(2 addresses tried, 1 not tried; `synctrain reach` shows each)"), line
     other.start()
+    other.add_device(agent.id, "agent")
     agent.wait_connected(other.id)
     device = agent.status()["devices"][0]
     assert device["transport"] == "tcp-lan"
