@@ -297,10 +297,7 @@ extension Mount {
 
 extension Mount {
     private func setBudget(_ request: Request, _ value: UnsafeRawBufferPointer) {
-        guard let limit = ReadBudget.limit(parsing: String(decoding: value, as: UTF8.self)) else {
-            return request.fail(EINVAL)
-        }
-        let wanted = ReadBudget(limit: limit)
+        guard let wanted = ReadBudget(parsing: value) else { return request.fail(EINVAL) }
         settle(request, Self.setting(wanted)) { [self] in budget.withLock { $0 = wanted } }
     }
 }
@@ -310,5 +307,13 @@ extension MountChange.Time {
     fileprivate init(_ time: timespec) {
         self.init(
             seconds: Int64(time.tv_sec), nanoseconds: min(UInt32(clamping: time.tv_nsec), 999_999_999))
+    }
+}
+
+extension ReadBudget {
+    /// Of the value of the attribute; nil for what is none.
+    fileprivate init?(parsing value: UnsafeRawBufferPointer) {
+        guard let limit = Self.limit(parsing: String(decoding: value, as: UTF8.self)) else { return nil }
+        self.init(limit: limit)
     }
 }
