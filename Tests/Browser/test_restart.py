@@ -9,12 +9,15 @@ import stat
 
 import pytest
 from harness import write
-from process import wait_until
+from process import free_port, wait_until
 
 
 @pytest.fixture(scope="module")
 def shared(module_lab):
-    agent = module_lab.agent("laptop")
+    agent = module_lab.agent("laptop", start=False)
+    # While it is stopped, the agent of another test may take the usual port.
+    agent.run("config", "set", "http.listen", f"127.0.0.1:{free_port()}")
+    agent.start()
     path = module_lab.directory("photos")
     write(os.path.join(path, "first.txt"), b"first\n")
     agent.add_folder("photos", path, mode="full")
