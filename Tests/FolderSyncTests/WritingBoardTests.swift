@@ -43,12 +43,21 @@ import Testing
     @Test func namesOfEditorsAreToldLater() {
         let board = WritingBoard()
         let start = Duration.zero
-        board.quiet(".a.swp", until: start + .seconds(10))
+        board.quiet(".a.swp", until: start + .seconds(10), at: start)
         #expect(board.isUntold(".a.swp", at: start + .seconds(9)))
         #expect(!board.isUntold("a", at: start))
         #expect(!board.isUntold(".a.swp", at: start + .seconds(10)))
-        board.quiet("a.tmp", until: start + .seconds(10))
+        board.quiet("a.tmp", until: start + .seconds(10), at: start)
         _ = board.renamed("a.tmp", to: "a")
         #expect(!board.isUntold("a.tmp", at: start) && !board.isUntold("a", at: start))
     }
+    @Test func quietNamesThatExpiredMakeRoom() {
+        let board = WritingBoard()
+        for number in 0..<10_000 { board.quiet(".\(number).swp", until: .seconds(10), at: .zero) }
+        board.quiet(".a.swp", until: .seconds(15), at: .seconds(5))
+        #expect(!board.isUntold(".a.swp", at: .seconds(5)), "there is no room")
+        board.quiet(".a.swp", until: .seconds(20), at: .seconds(10))
+        #expect(board.isUntold(".a.swp", at: .seconds(11)))
+    }
+
 }

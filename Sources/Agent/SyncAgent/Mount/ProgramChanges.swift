@@ -114,7 +114,7 @@ final class ProgramChanges: Sendable {
         let isQuiet = EditorNames.isTemporary(name.name)
         if isQuiet {
             let time = entries.fetching.time.monotonic()
-            folder.boards.writing.quiet(name.text, until: time + EditorNames.pause)
+            folder.boards.writing.quiet(name.text, until: time + EditorNames.pause, at: time)
         }
         if try isLeftOut(name), !isQuiet {
             return try await claim(name, .file(permissions: UInt32(permissions)), 0)

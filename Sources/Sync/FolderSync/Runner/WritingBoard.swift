@@ -48,8 +48,12 @@ package final class WritingBoard: Sendable {
     package func tell(_ name: String) { state.withLock { $0.open[name]?.isTold = true } }
 
     /// Has a name that a program uses while it saves a file told to nobody until then.
-    package func quiet(_ name: String, until time: MonotonicTime) {
-        state.withLock { state in if state.quiet.count < Self.quietLimit { state.quiet[name] = time } }
+    package func quiet(_ name: String, until time: MonotonicTime, at now: MonotonicTime) {
+        state.withLock { state in
+            // Names that were deleted again are never scanned: nobody else removes them.
+            if state.quiet.count >= Self.quietLimit { state.quiet = state.quiet.filter { $0.value > now } }
+            if state.quiet.count < Self.quietLimit { state.quiet[name] = time }
+        }
     }
 
     /// What is open under a name, or below it, is so under another. Gives the names that are open there now, by those before.
