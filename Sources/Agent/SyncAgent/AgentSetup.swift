@@ -72,7 +72,7 @@ package struct AgentSetup: Sendable {
     package var examine: (@Sendable () -> MachineFacts)?
     /// Who knows how the machine is connected and powered; nil for nobody.
     package var machine: (any MachineStateSource)?
-    /// Where people are told of what happens; nil for nowhere.
+    /// Where people are notified of what happens; nil for nowhere.
     package var notices: (any NoticeBoard)?
     package var time: AgentTime
     /// The program that watches directories; nil for scans only.

@@ -12,7 +12,7 @@ extension DeviceSession {
 
     private nonisolated var links: [LinkInUse] { source.sessions.map(LinkInUse.init) }
 
-    /// What is told of a link that is in use.
+    /// What reports say about a link that is in use.
     struct LinkInUse {
         var kind: LinkKind
         var way: LinkWay

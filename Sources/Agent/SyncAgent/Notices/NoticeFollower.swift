@@ -44,7 +44,7 @@ struct NoticeFollower: Sendable {
     /// Looks how things are and shows what is new; gives the seconds until what waits may be shown.
     private func look(_ rule: inout NoticeRule) async -> Int64? {
         guard isEnabled() else {
-            // What happens meanwhile is not told of later.
+            // What happens meanwhile gets no notice later.
             rule = NoticeRule()
             return nil
         }

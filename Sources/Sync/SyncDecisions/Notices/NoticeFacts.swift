@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// What a person may be told of without looking: as it is at one moment. Pure.
+/// The facts that a person may be notified of, as they are at one moment. Pure.
 package struct NoticeFacts: Equatable, Sendable {
     package struct Folder: Equatable, Sendable {
         package var id: String

@@ -1,10 +1,10 @@
 import Arithmetic
 
-/// Decides what a person is told of on the desktop, and when: many of a kind at once are one notice, and of each kind there is
+/// Decides what a person is notified of on the desktop, and when: many of a kind at once are one notice, and of each kind there is
 /// at most one in a while. Pure: who calls has the clock.
 ///
 /// - What was so when the agent started was told before, except that a folder has stopped.
-/// - A folder that has stopped and goes on again before it was told of is not told of.
+/// - A folder that has stopped and goes on again before its notice gets none.
 /// - "Ready" is told when everything selected is here after a large or a long download, not after each small one.
 package struct NoticeRule: Sendable {
     package struct Limits: Sendable {
@@ -12,9 +12,9 @@ package struct NoticeRule: Sendable {
         package var pause: Int64 = 60
         /// The same for `ready`.
         package var readyPause: Int64 = 600
-        /// Bytes that were missing at a time, from which on being ready is told of.
+        /// Bytes that were missing at a time, from which on being ready gets a notice.
         package var largeBytes: Int64 = 64 << 20
-        /// Seconds that something was missing, from which on it is told of, too.
+        /// Seconds that something was missing, from which on it gets a notice, too.
         package var longTime: Int64 = 120
         /// Names in one notice; more are counted.
         package var names = 3
