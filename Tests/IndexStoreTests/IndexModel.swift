@@ -134,12 +134,13 @@ struct IndexModel {
         }
     }
 
-    /// Whether it is a deletion that wins and that nobody else has taken over.
+    /// Whether it is a deletion that wins, and that nobody else has taken over or somebody has not.
     private func isStandingDeletion(_ name: String, _ entry: LocalEntry) -> Bool {
         guard entry.flags.isEmpty, entry.file.isDeleted, !entry.file.isInvalid,
             winner(of: name)?.version == entry.file.version
         else { return false }
-        return !(announced[name] ?? [:]).values.contains { !$0.isInvalid && $0.version == entry.file.version }
+        let others = (announced[name] ?? [:]).values.filter { !$0.isInvalid }
+        return others.contains { !$0.isDeleted } || !others.contains { $0.version == entry.file.version }
     }
 
     /// What is said of a name that this device has nothing to say of any more: nothing if that can be told from what
@@ -164,6 +165,11 @@ struct IndexModel {
         let before = winner(of: file.name)
         announced[file.name, default: [:]][device] = file
         settle(file.name, before: before)
+        guard ignored.contains(file.name), let entry = local[file.name], entry.flags.isEmpty, entry.file.isDeleted,
+            !entry.file.isInvalid, isVouchedForByOthers(file.name), !isStandingDeletion(file.name, entry)
+        else { return }
+        local[file.name] = nil
+        had.insert(file.name)
     }
 
     mutating func drop(_ device: DeviceID) {

@@ -131,6 +131,40 @@ import Testing
         #expect(try await index.store.local(music, "b") == nil)
     }
 
+    /// A rename took the selection of "a" along: its deletion is announced until the last of those that announce the name
+    /// has taken it over, as a device that heard of it from nobody else would bring the name back.
+    @Test(arguments: [false, true]) func aDeletionStandsWhileAnybodyHasTheName(isReselectedLate: Bool) async throws {
+        let index = try await TestIndex()
+        let first = version((alice, 1))
+        let gone = version((alice, 1), (carol, 1))
+        func own() async throws -> FileInfo? {
+            try await index.store.localUpdates(of: music, after: 0, limit: 10).first { $0.name == "a" }
+        }
+        for device in [alice, bob] { try await index.announce([file("a", first)], by: device) }
+        try await index.store.applyLocal(in: music, [.set(LocalEntry(file: deleted("a", gone)))]) { _ in false }
+        if !isReselectedLate { try await index.store.reselect(music) { _ in true } }
+        try await index.announce([deleted("a", gone)], by: alice, ignoring: isReselectedLate ? [] : ["a"])
+        if isReselectedLate { try await index.store.reselect(music) { _ in true } }
+        var heard = try #require(try await own())
+        #expect(heard.isDeleted && !heard.isInvalid && heard.version == gone)
+        try await index.announce([deleted("a", gone)], by: bob, ignoring: ["a"])
+        heard = try #require(try await own())
+        #expect(heard.isInvalid && heard.version == gone)
+        #expect(try await index.store.local(music, "a") == nil)
+    }
+
+    /// The deletion of an ignored name does not hide that the name was made again.
+    @Test func aDeletionDoesNotOutliveWhatItDeleted() async throws {
+        let index = try await TestIndex()
+        try await index.announce([file("a", version((alice, 1)))], by: alice, ignoring: ["a"])
+        let gone = version((alice, 1), (carol, 1))
+        try await index.store.applyLocal(in: music, [.set(LocalEntry(file: deleted("a", gone)))]) { _ in true }
+        let again = version((alice, 2), (carol, 1))
+        try await index.announce([file("a", again)], by: alice, ignoring: ["a"])
+        let updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
+        #expect(updates.map(\.name) == ["a"] && updates.map(\.isInvalid) == [true] && updates.map(\.version) == [again])
+    }
+
     @Test func selectionChangesWhatIsAnnounced() async throws {
         let index = try await TestIndex()
         let names = (0..<20).map { "d/\($0)" }

@@ -100,10 +100,10 @@ def test_what_is_renamed_is_renamed_everywhere(three):
     # A file and a directory that are selected by name, here. One scan is to find it all: what is found in two of them may be
     # copied, not renamed.
     three.ours.run("folder", "pause", FOLDER)
-    # One after the other: once Syncthing has taken the deletions over, ours forgets them with the lines, and desk may hear that
-    # before it has renamed anything.
-    three.ours.run("pause", "--device", three.real.id)
-    three.real.wait_disconnected(three.ours.id)
+    # The two others hear of it from ours alone, in whatever order: it must not forget that the old names are deleted once the
+    # first has taken that over.
+    three.desk.run("pause", "--device", three.real.id)
+    three.real.wait_disconnected(three.desk.id)
     os.makedirs(three.path(three.ours, "new"))
     os.rename(three.path(three.ours, "a"), three.path(three.ours, "new/a"))
     os.rename(three.path(three.ours, "dir"), three.path(three.ours, "new/dir"))
@@ -113,8 +113,8 @@ def test_what_is_renamed_is_renamed_everywhere(three):
     kept = {name: data for name, data in everything.items() if name != "far"}
     three.wait_files(three.desk, everything)
     three.wait_files(three.real, everything)
-    three.ours.run("resume", "--device", three.real.id)
-    three.ours.wait_connected(three.real.id)
+    three.desk.run("resume", "--device", three.real.id)
+    three.desk.wait_connected(three.real.id)
     three.wait_all(everything, kept)
     wait_until(lambda: three.selected() == ["new/a", "new/dir", "x", "y"], 20, "the lines follow", child=three.ours)
     for old, new in (("a", "new/a"), ("dir/1", "new/dir/1"), ("dir/2", "new/dir/2")):

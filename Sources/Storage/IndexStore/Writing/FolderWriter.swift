@@ -147,8 +147,9 @@ final class FolderWriter {
     ///
     /// Of a name that this device has nothing of, the announcement as ignored comes or goes. What it has on disk is
     /// flagged when it is ignored, and is to be scanned when it is no longer: nobody watched it meanwhile. What it has
-    /// to say of a name that is not on disk (that it was deleted) is forgotten with the name, unless nobody vouches for
-    /// it: then others must hear that this device does not either.
+    /// to say of a name that is not on disk (that it was deleted) is forgotten with the name, unless others must still
+    /// hear it: see `isStandingDeletion`. Nor is it forgotten if nobody vouches for the name: then others must hear that
+    /// this device does not either.
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
         if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
@@ -165,10 +166,7 @@ final class FolderWriter {
         }
         let local = try locals.read(entry)
         let isOnDisk = local.isOnDisk && !old.file.isDeleted
-        // A deletion that wins and that nobody else has taken over yet may have been asked for of a name that is not kept:
-        // to forget it would be to take it back.
-        let isStandingDeletion =
-            old.file.isDeleted && !old.file.isInvalid && row.winner == Announcement.thisDevice && local.flags.isEmpty
+        let isStandingDeletion = Self.isStandingDeletion(old, local.flags, of: row, before)
         guard !isIgnored || isOnDisk || isStandingDeletion || !Self.isVouchedForByOthers(before) else {
             return try forget(old, of: row, before: before, isIgnored: true, name: nil)
         }
@@ -185,6 +183,35 @@ final class FolderWriter {
         try entries.update(row)
         let after = before.map { $0.announcer == Announcement.thisDevice ? new : $0 }
         try settle(row, added: added, before: before, after: after, isIgnored: isIgnored, name: nil)
+    }
+
+    /// Whether `mine` is a deletion that wins and that somebody who announces the name has not taken over: to forget it
+    /// would be to take it back, as a device that hears of it from nobody else would bring the name back. It may have been
+    /// asked for of a name that is not kept, or the name that is kept is another since a rename.
+    private static func isStandingDeletion(
+        _ mine: Announcement, _ flags: LocalFlags, of row: EntryRow, _ announcements: [Announcement]
+    ) -> Bool {
+        guard mine.file.isDeleted, !mine.file.isInvalid, flags.isEmpty,
+            let winner = announcements.first(where: { $0.announcer == row.winner }),
+            winner.file.version == mine.file.version
+        else { return false }
+        return row.winner == Announcement.thisDevice
+            || announcements.contains {
+                $0.announcer != Announcement.thisDevice && !$0.file.isDeleted && !$0.file.isInvalid
+            }
+    }
+
+    /// Forgets the deletion of an ignored name once everybody who announced the name has taken it over, or it no longer
+    /// wins.
+    private func forgetHeardDeletion(_ entry: Int64, name: String) throws {
+        guard let row = try entries.read(entry), row.winner != nil else { return }
+        let announcements = try rows(of: entry)
+        guard let mine = announcements.first(where: { $0.announcer == Announcement.thisDevice }),
+            mine.file.isDeleted, !mine.file.isInvalid, Self.isVouchedForByOthers(announcements)
+        else { return }
+        let flags = try locals.read(entry).flags
+        guard flags.isEmpty, !Self.isStandingDeletion(mine, flags, of: row, announcements) else { return }
+        try forget(mine, of: row, before: announcements, isIgnored: true, name: name)
     }
 
     /// Says of a name that this device had before it was ignored that it is not here, at the version of `last`. Whoever has
@@ -309,6 +336,9 @@ final class FolderWriter {
         unannounced.remove(row.id)
         try settle(
             row, added: added, before: before, after: after, isIgnored: isIgnored, name: file.name, local: local)
+        if !isOwn, isIgnored, after.contains(where: { $0.announcer == Announcement.thisDevice && $0.file.isDeleted }) {
+            try forgetHeardDeletion(row.id, name: file.name)
+        }
         return row.id
     }
 
