@@ -1,4 +1,5 @@
 import AgentContext
+import FolderSync
 import MountProtocol
 import SyncTestKit
 import Synchronization
@@ -6,27 +7,30 @@ import Testing
 
 @testable import SyncAgent
 
-/// Files that stay open for writing are told to others every minute, and nothing wakes up once they are closed.
+/// Files that stay open for writing are announced every minute, and nothing wakes up once they are closed.
 struct OpenForWritingTests {
     private final class World: Sendable {
         let clock = ManualClock()
-        let told = Mutex<[Set<String>]>([])
+        let board = WritingBoard()
+        let announced: Announced
         let files: OpenForWriting
 
         init() {
-            let clock = clock
-            let box = Box()
+            let (clock, board, announced) = (clock, board, Announced())
+            self.announced = announced
             files = OpenForWriting(
                 time: AgentTime(
                     clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0 }),
-                tell: { box.tell($0) })
-            box.world.withLock { $0 = { [weak self] names in self?.told.withLock { $0.append(names) } } }
+                announce: { holds in announced.names.withLock { $0.append(board.announceOnce(holds)) } })
         }
 
-        private final class Box: Sendable {
-            let world = Mutex<(@Sendable (Set<String>) -> Void)?>(nil)
-            func tell(_ names: Set<String>) { world.withLock { $0 }?(names) }
+        final class Announced: Sendable {
+            let names = Mutex<[Set<String>]>([])
         }
+
+        func open(_ name: String) throws -> UInt64 { try files.open(#require(board.open(name))) }
+
+        func close(_ handle: UInt64) -> String? { files.close(handle).flatMap { board.close($0) } }
 
         func asleep(_ count: Int) async {
             while !Task.isCancelled, clock.sleeperCount != count { await Task.yield() }
@@ -38,41 +42,41 @@ struct OpenForWritingTests {
             await asleep(1)
         }
 
-        func takeTold() -> [Set<String>] {
-            told.withLock { told in
-                defer { told = [] }
-                return told
+        func takeAnnounced() -> [Set<String>] {
+            announced.names.withLock { names in
+                defer { names = [] }
+                return names
             }
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFileThatIsOpenIsToldEveryMinute() async throws {
+    @Test(.timeLimit(.minutes(1))) func aFileThatIsOpenIsAnnouncedEveryMinute() async throws {
         let world = World()
-        _ = try world.files.open("a")
+        _ = try world.open("a")
         await world.pass(30)
-        let other = try world.files.open("b")
+        let other = try world.open("b")
         await world.pass(29)
-        #expect(world.takeTold() == [])
+        #expect(world.takeAnnounced() == [])
         await world.pass(1)
-        #expect(world.takeTold() == [["a"]])
-        world.files.renamed(["b": "c"])
+        #expect(world.takeAnnounced() == [["a"]])
+        world.board.rename("b", to: "c")
         await world.pass(30)
-        #expect(world.takeTold() == [["c"]])
-        #expect(world.files.close(other) == "c" && world.files.close(other) == nil)
+        #expect(world.takeAnnounced() == [["c"]])
+        #expect(world.close(other) == "c" && world.close(other) == nil)
         await world.pass(30)
-        #expect(world.takeTold() == [["a"]])
+        #expect(world.takeAnnounced() == [["a"]])
     }
 
     @Test(.timeLimit(.minutes(1))) func nothingWaitsOnceAllAreClosed() async throws {
         let world = World()
-        let handle = try world.files.open("a")
+        let handle = try world.open("a")
         await world.asleep(1)
         #expect(OpenForWriting.isHandle(handle) && !OpenForWriting.isHandle(1))
-        #expect(world.files.close(handle) == "a")
+        #expect(world.close(handle) == "a")
         await world.asleep(0)
         #expect(world.files.handles == [])
-        _ = try world.files.open("a")
+        _ = try world.open("a")
         await world.pass(60)
-        #expect(world.takeTold() == [["a"]])
+        #expect(world.takeAnnounced() == [["a"]])
     }
 }

@@ -1,20 +1,21 @@
 import AgentContext
 import BlockExchange
+import FolderSync
 import MountProtocol
 import Synchronization
 
-/// The files that programs have open for writing through one mount. Names those that have been open so long that others are to
-/// hear of what they hold by now.
+/// The files that programs have open for writing through one mount. Says which have been open so long that what they hold by now
+/// is to be announced.
 final class OpenForWriting: Sendable {
-    /// How long a file may be open before others hear of it, and how long until they hear of it again.
-    static let tellingPause = Duration.seconds(60)
+    /// How long a file may be open before it is announced, and how long until it is announced again.
+    static let announcingPause = Duration.seconds(60)
     private static let limit = 1024
     /// Handles of readers count from 1.
     private static let firstHandle: UInt64 = 1 << 63
 
     private struct Opened {
-        var path: String
-        /// When others are to hear of it.
+        var hold: WritingBoard.Hold
+        /// When it is to be announced.
         var due: MonotonicTime
     }
 
@@ -26,13 +27,13 @@ final class OpenForWriting: Sendable {
     }
 
     private let time: AgentTime
-    private let tell: @Sendable (Set<String>) -> Void
+    private let announce: @Sendable (Set<WritingBoard.Hold>) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter tell: is given the names that others are to hear of now; called on any thread, and holds nothing.
-    init(time: AgentTime, tell: @escaping @Sendable (Set<String>) -> Void) {
+    /// - Parameter announce: is given what is to be announced now; called on any thread.
+    init(time: AgentTime, announce: @escaping @Sendable (Set<WritingBoard.Hold>) -> Void) {
         self.time = time
-        self.tell = tell
+        self.announce = announce
     }
 
     deinit { state.withLock { $0.watch }?.cancel() }
@@ -43,57 +44,48 @@ final class OpenForWriting: Sendable {
     /// Gives a handle for a file that is opened.
     ///
     /// - Throws: `tooMany`.
-    func open(_ path: String) throws(MountFailure) -> UInt64 {
-        let due = time.monotonic() + Self.tellingPause
+    func open(_ hold: WritingBoard.Hold) throws(MountFailure) -> UInt64 {
+        let due = time.monotonic() + Self.announcingPause
         return try state.withLock { state throws(MountFailure) in
             guard state.files.count < Self.limit else { throw .tooMany }
             let handle = state.next
             state.next &+= 1
-            state.files[handle] = Opened(path: path, due: due)
+            state.files[handle] = Opened(hold: hold, due: due)
             if state.watch == nil {
                 state.watch = Task { [weak self, time] in
-                    while !Task.isCancelled, let pause = self?.tellDue() { try? await time.clock.sleep(for: pause) }
+                    while !Task.isCancelled, let pause = self?.announceDue() { try? await time.clock.sleep(for: pause) }
                 }
             }
             return handle
         }
     }
 
-    /// The name of the file whose handle this was; nil if it is none.
-    func close(_ handle: UInt64) -> String? {
+    /// What the handle stood for; nil if it is none.
+    func close(_ handle: UInt64) -> WritingBoard.Hold? {
         state.withLock { state in
-            let path = state.files.removeValue(forKey: handle)?.path
+            let hold = state.files.removeValue(forKey: handle)?.hold
             if state.files.isEmpty {
                 state.watch?.cancel()
                 state.watch = nil
             }
-            return path
+            return hold
         }
     }
 
     var handles: [UInt64] { state.withLock { Array($0.files.keys) } }
 
-    /// Files got other names.
-    ///
-    /// - Parameter names: the new ones, by the old ones.
-    func renamed(_ names: [String: String]) {
-        state.withLock { state in
-            for (handle, file) in state.files { if let name = names[file.path] { state.files[handle]?.path = name } }
-        }
-    }
-
-    /// Names what is due, and gives the pause until more is; nil if nothing is open.
-    private func tellDue() -> Duration? {
+    /// Has what is due announced, and gives the pause until more is; nil if nothing is open.
+    private func announceDue() -> Duration? {
         let now = time.monotonic()
-        let (names, first) = state.withLock { state in
-            var names: Set<String> = []
+        let (holds, first) = state.withLock { state in
+            var holds: Set<WritingBoard.Hold> = []
             for (handle, file) in state.files where file.due <= now {
-                names.insert(file.path)
-                state.files[handle]?.due = now + Self.tellingPause
+                holds.insert(file.hold)
+                state.files[handle]?.due = now + Self.announcingPause
             }
-            return (names, state.files.values.map(\.due).min())
+            return (holds, state.files.values.map(\.due).min())
         }
-        if !names.isEmpty { tell(names) }
+        if !holds.isEmpty { announce(holds) }
         return first.map { max(.zero, $0 - now) }
     }
 }

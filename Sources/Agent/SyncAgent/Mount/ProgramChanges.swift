@@ -32,8 +32,8 @@ final class ProgramChanges: Sendable {
         self.listing = listing
         download = AbsentDownload(folder: folder, entries: entries, environment: environment)
         let (boards, time) = (folder.boards, entries.fetching.time)
-        files = OpenForWriting(time: time) { names in
-            for name in names { boards.writing.tell(name) }
+        files = OpenForWriting(time: time) { holds in
+            let names = boards.writing.announceOnce(holds)
             boards.inbox.written(names.compactMap { RelativePath($0) }, at: time.monotonic())
         }
     }
@@ -58,12 +58,12 @@ final class ProgramChanges: Sendable {
             guard opening.contains(.creates) else { throw MountFailure.notFound }
             try await create(name, permissions: permissions)
         }
-        try await hold(path)
+        let hold = try await hold(path)
         let handle: UInt64
         do {
-            handle = try files.open(path)
+            handle = try files.open(hold)
         } catch {
-            folder.boards.writing.close(path)
+            folder.boards.writing.close(hold)
             throw error
         }
         do {
@@ -126,9 +126,9 @@ final class ProgramChanges: Sendable {
     }
 
     /// Returns once nothing will be put in the place of the file that has the name.
-    private func hold(_ path: String) async throws {
+    private func hold(_ path: String) async throws -> WritingBoard.Hold {
         for _ in 0..<Self.openTries {
-            if folder.boards.writing.open(path) { return }
+            if let hold = folder.boards.writing.open(path) { return hold }
             try await entries.fetching.time.clock.sleep(for: Self.openPause)
         }
         throw MountFailure.busy
@@ -137,9 +137,8 @@ final class ProgramChanges: Sendable {
     /// What was written is scanned. False for a handle that is not one of these.
     @discardableResult
     func close(_ handle: UInt64) -> Bool {
-        guard let path = files.close(handle) else { return OpenForWriting.isHandle(handle) }
-        folder.boards.writing.close(path)
-        written([path])
+        guard let hold = files.close(handle) else { return OpenForWriting.isHandle(handle) }
+        if let path = folder.boards.writing.close(hold) { written([path]) }
         return true
     }
 
@@ -242,7 +241,7 @@ final class ProgramChanges: Sendable {
             try await folder.runner.perform(
                 RenameNameStep(from: source, to: target, keepsOther: keepsOther, isMeant: isMeant))
         }
-        files.renamed(folder.boards.writing.renamed(from, to: to))
+        folder.boards.writing.rename(from, to: to)
         written([from, to])
         return MountReply(.done)
     }

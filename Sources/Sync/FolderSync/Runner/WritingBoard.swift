@@ -4,16 +4,23 @@ import Synchronization
 /// Names that programs have open for writing through a mount. What is open is neither announced nor replaced: a file that lost its
 /// name would take what is written to it along. Written by mounts; read by scans, and by who puts something in the place of a file.
 package final class WritingBoard: Sendable {
+    /// A file that somebody has open for writing, whatever name it gets meanwhile.
+    package struct Hold: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
     private struct Opened {
         /// How many have the name open.
         var count: Int
         /// The next scan announces what it finds, although more may be written.
-        var isTold = false
+        var isAnnouncedOnce = false
     }
 
     private struct State {
         var open: [String: Opened] = [:]
-        /// Names that are told to nobody until then.
+        var holds: [Hold: String] = [:]
+        var nextHold: UInt64 = 1
+        /// Names that are not announced until then.
         var quiet: [String: MonotonicTime] = [:]
         /// What is being put in the place of these.
         var placing: [String: Int] = [:]
@@ -27,27 +34,43 @@ package final class WritingBoard: Sendable {
 
     // MARK: for mounts
 
-    /// Has the name neither announced nor replaced until `close`. False if something is being put in its place right now: then
+    /// Has the name neither announced nor replaced until `close`. Nil if something is being put in its place right now: then
     /// the caller tries again.
-    package func open(_ name: String) -> Bool {
+    package func open(_ name: String) -> Hold? {
         state.withLock { state in
-            guard state.placing[name] == nil else { return false }
+            guard state.placing[name] == nil else { return nil }
+            let hold = Hold(number: state.nextHold)
+            state.nextHold &+= 1
+            state.holds[hold] = name
             state.open[name, default: Opened(count: 0)].count += 1
-            return true
+            return hold
         }
     }
 
-    package func close(_ name: String) {
+    /// Gives the name that the file has by now; nil if it was closed before.
+    @discardableResult
+    package func close(_ hold: Hold) -> String? {
         state.withLock { state in
-            guard let opened = state.open[name] else { return }
-            state.open[name] = opened.count > 1 ? Opened(count: opened.count - 1, isTold: opened.isTold) : nil
+            guard let name = state.holds.removeValue(forKey: hold) else { return nil }
+            if let opened = state.open[name], opened.count > 1 {
+                state.open[name]?.count -= 1
+            } else {
+                state.open[name] = nil
+            }
+            return name
         }
     }
 
-    /// Has the next scan announce what it finds of a name, once, although it is open.
-    package func tell(_ name: String) { state.withLock { $0.open[name]?.isTold = true } }
+    /// Has the next scan announce what it finds of these files, once, although they are open. Gives their names.
+    package func announceOnce(_ holds: some Sequence<Hold>) -> Set<String> {
+        state.withLock { state in
+            let names = Set(holds.compactMap { state.holds[$0] })
+            for name in names { state.open[name]?.isAnnouncedOnce = true }
+            return names
+        }
+    }
 
-    /// Has a name that a program uses while it saves a file told to nobody until then.
+    /// Has a name that a program uses while it saves a file not announced until then.
     package func quiet(_ name: String, until time: MonotonicTime, at now: MonotonicTime) {
         state.withLock { state in
             // Names that were deleted again are never scanned: nobody else removes them.
@@ -56,19 +79,17 @@ package final class WritingBoard: Sendable {
         }
     }
 
-    /// What is open under a name, or below it, is so under another. Gives the names that are open there now, by those before.
-    package func renamed(_ from: String, to: String) -> [String: String] {
+    /// What is open under a name, or below it, is so under another from now on.
+    package func rename(_ from: String, to: String) {
         state.withLock { state in
             state.quiet[from] = nil
-            var moved: [String: String] = [:]
-            for name in state.open.keys where name == from || name.utf8.starts(with: (from + "/").utf8) {
-                moved[name] = to + (String(name.utf8.dropFirst(from.utf8.count)) ?? "")
+            let below = (from + "/").utf8
+            for (hold, name) in state.holds where name == from || name.utf8.starts(with: below) {
+                let new = to + (String(name.utf8.dropFirst(from.utf8.count)) ?? "")
+                state.holds[hold] = new
+                state.open[name] = nil
+                state.open[new, default: Opened(count: 0)].count += 1
             }
-            for (old, new) in moved {
-                guard let opened = state.open.removeValue(forKey: old) else { continue }
-                state.open[new, default: Opened(count: 0)].count += opened.count
-            }
-            return moved
         }
     }
 
@@ -77,16 +98,16 @@ package final class WritingBoard: Sendable {
     /// Whether the name is open.
     func isOpen(_ name: String) -> Bool { state.withLock { $0.open[name] != nil } }
 
-    /// Whether nothing is said of the name for now. To be asked once for each scan.
-    func isUntold(_ name: String, at now: MonotonicTime) -> Bool {
+    /// Whether a scan may announce what it found of the name. Uses up what `announceOnce` allowed.
+    func takeAnnouncement(of name: String, at now: MonotonicTime) -> Bool {
         state.withLock { state in
             if let opened = state.open[name] {
-                state.open[name]?.isTold = false
-                return !opened.isTold
+                state.open[name]?.isAnnouncedOnce = false
+                return opened.isAnnouncedOnce
             }
-            guard let end = state.quiet[name] else { return false }
+            guard let end = state.quiet[name] else { return true }
             if end <= now { state.quiet[name] = nil }
-            return end > now
+            return end <= now
         }
     }
 

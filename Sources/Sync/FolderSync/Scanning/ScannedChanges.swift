@@ -59,7 +59,7 @@ struct ScannedChanges: Sendable {
         var observations: [Seen] = []
         for finding in findings {
             switch finding {
-            case .changed(let entry) where isUntold(entry.name):
+            case .changed(let entry) where !takesAnnouncement(of: entry.name):
                 // What is open is scanned when it is closed, and when it has been open for long.
                 if !folder.writing.isOpen(entry.name), let path = RelativePath(entry.name) { again.insert(path) }
             case .changed(let entry) where isDamage(entry):
@@ -95,8 +95,10 @@ struct ScannedChanges: Sendable {
         if held.count >= Self.heldChangeLimit || heldBlocks >= Self.heldBlockLimit { try await flush(&work) }
     }
 
-    /// Whether a program is about to write more to it, or to give it another name.
-    private func isUntold(_ name: String) -> Bool { folder.writing.isUntold(name, at: folder.tools.time.monotonic()) }
+    /// False while a program is about to write more to it, or to give it another name.
+    private func takesAnnouncement(of name: String) -> Bool {
+        folder.writing.takeAnnouncement(of: name, at: folder.tools.time.monotonic())
+    }
 
     /// Whether a file has the damaged contents that a scrub found and nobody wrote it since. Damage by the disk is not an edit.
     private func isDamage(_ entry: ScannedEntry) -> Bool {
