@@ -411,6 +411,7 @@ let package = Package(
         .tests(of: "Diagnosis", ["ControlAPI"]),
         .tests(of: "MountProtocol"),
         .tests(of: "MountRules", ["MountProtocol"]),
+        .tests(of: "MountServer", ["LocalSocket", "MountProtocol", logging]),
     ])
 
 // Warnings are errors; Swift 6 language mode comes from the tools version.

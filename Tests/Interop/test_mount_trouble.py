@@ -3,6 +3,7 @@
 import errno
 import os
 import subprocess
+import threading
 
 import harness
 import pytest
@@ -129,6 +130,25 @@ def test_the_agent_is_killed_while_a_program_writes(work, name, mode, before):
     wait_until(lambda: harness.read(work.path(name)) == expected, 20, "the mount shows it", child=work.agent)
     work.agent.run("scan", work.folder)
     assert work.conflicts() == []
+
+
+@pytest.mark.parametrize("name", ["here/present", "old/absent-7"])
+def test_a_file_that_is_opened_while_there_is_no_agent(work, name):
+    """The next agent opens it, and hears that it was closed: what stays open for writing is announced once a minute."""
+    # By its name, it would be looked for before it is opened.
+    found = os.open(work.path(name), os.O_PATH)
+    work.agent.kill()
+    content = f"{name}, written after that".encode()
+    program = threading.Thread(target=harness.write, args=(f"/proc/self/fd/{found}", content))
+    program.start()
+    try:
+        wait_until(lambda: "request_wait" in harness.read(f"/proc/self/task/{program.native_id}/wchan").decode(), 5,
+                   "the program waits for the mount", every=0.005)
+    finally:
+        work.agent.start()
+    program.join()
+    os.close(found)
+    work.wait_there(name, content)
 
 
 def test_what_is_written_while_no_device_is_connected(work):

@@ -76,7 +76,9 @@ final class MountConnection: Sendable {
             running[number] = Task {
                 let answer = await session.answer(request)
                 self.running.withLock { $0[number] = nil }
-                if !Task.isCancelled { self.reply(number, answer) }
+                guard Task.isCancelled else { return self.reply(number, answer) }
+                // Nobody waits for it any more, so nobody would close it.
+                if let handle = answer.answer.openedHandle { _ = await session.answer(.close(handle: handle)) }
             }
         }
     }

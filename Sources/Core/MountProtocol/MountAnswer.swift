@@ -168,6 +168,14 @@ package enum MountAnswer: Equatable, Sendable {
     /// Said unasked: what becomes of changes from now on.
     case access(MountAccess)
 
+    /// What is to be closed by whoever was given this.
+    package var openedHandle: UInt64? {
+        switch self {
+        case .openedAbsent(let handle), .openedWriting(let handle, _): handle
+        default: nil
+        }
+    }
+
     private enum Kind: UInt8 {
         case welcome = 101, page, entry, opened, openedAbsent, bytes, space, done, failed, changed, everythingChanged
         case openedWriting, access

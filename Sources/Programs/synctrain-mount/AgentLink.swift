@@ -11,6 +11,8 @@ final class AgentLink: Sendable {
         var answer: MountAnswer
         /// Of an opened file; the receiver of the answer closes it.
         var descriptor: CInt?
+        /// Of the connection that it came by, and so of the handle in it.
+        var generation: Int
     }
 
     typealias Completion = @Sendable (Result<Answer, MountFailure>) -> Void
@@ -196,17 +198,15 @@ final class AgentLink: Sendable {
         case .changed, .everythingChanged, .access: return report(answer)
         default: break
         }
-        guard let completion = state.quietly({ $0.pending.take(number) }) else {
+        let (taken, generation) = state.quietly { ($0.pending.take(number), $0.generation) }
+        guard let completion = taken else {
             // Its deadline was over.
             if let descriptor { close(descriptor) }
-            switch answer {
-            case .openedAbsent(let handle), .openedWriting(let handle, _): tell(.close(handle: handle))
-            default: break
-            }
+            if let handle = answer.openedHandle { tell(.close(handle: handle)) }
             return
         }
         if case .failed(let failure) = answer { return completion(.failure(failure)) }
-        completion(.success(Answer(answer: answer, descriptor: descriptor)))
+        completion(.success(Answer(answer: answer, descriptor: descriptor, generation: generation)))
     }
 
     // MARK: deadlines

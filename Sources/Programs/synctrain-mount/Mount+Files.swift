@@ -17,7 +17,6 @@ extension Mount {
         let question = MountRequest.open(
             path: node.path, version: node.entry.version, disk: node.entry.disk,
             onlyHere: Caller.isScanner(request.caller), group: group)
-        let generation = agent.generation
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
             var info = info.raw
@@ -32,7 +31,7 @@ extension Mount {
                     handle = .absent(
                         AbsentFile(
                             node: number, path: node.path, version: node.entry.version, handle: remote,
-                            generation: generation, group: group))
+                            generation: answer.generation, group: group))
                 default: return request.fail(EIO)
                 }
             case .failure(let failure): return failOpening(request, node.path, failure)
@@ -116,7 +115,6 @@ extension Mount {
     private func reopen(
         _ request: Request, _ file: AbsentFile, until end: Duration, then: @escaping @Sendable () -> Void
     ) {
-        let generation = agent.generation
         let question = MountRequest.open(
             path: file.path, version: file.version, disk: 0, onlyHere: false, group: file.group)
         ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
@@ -128,7 +126,7 @@ extension Mount {
                     noteError(.stale, of: file.node)
                     return request.fail(EIO)
                 }
-                file.place.withLock { $0 = (handle, generation) }
+                file.place.withLock { $0 = (handle, answer.generation) }
                 then()
             case .failure(let failure):
                 noteError(failure, of: file.node)

@@ -65,13 +65,12 @@ extension Mount {
         answer: @escaping @Sendable (Result<Opened, MountFailure>) -> Void
     ) {
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
-        let generation = agent.generation
         ask(question, for: request, within: limit, isRepeatable: false) { result in
             switch result {
             case .success(let found):
                 guard case .openedWriting(let handle, let entry) = found.answer, let descriptor = found.descriptor
                 else { return answer(.failure(.unreadable)) }
-                answer(.success((FileDescriptor(descriptor), (handle, generation), entry)))
+                answer(.success((FileDescriptor(descriptor), (handle, found.generation), entry)))
             case .failure(let failure): answer(.failure(failure))
             }
         }
