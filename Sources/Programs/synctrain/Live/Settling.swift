@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import ServiceLifecycle
 import SyncAgent
@@ -11,6 +12,7 @@ struct Settling: Service {
             while (try? await Task.sleep(for: rest.pause)) != nil {
                 if rest.isReleaseDue(usage()) {
                     StartupPages.release()
+                    _ = malloc_trim(0)
                     rest.released(usage())
                 }
             }
