@@ -174,3 +174,13 @@ def test_what_is_written_while_no_device_is_connected(work):
     harness.write(work.path("old/absent-2"), b"more", mode="ab")
     work.wait_there("old/absent-2", b"absent 2\n" * 500 + b"more")
     assert work.conflicts() == []
+
+
+def test_what_another_program_has_just_written_into_the_folder_is_read_whole(work):
+    """The kernel may use for a second what it was told of a file on this disk, but not to read it."""
+    for number, size in enumerate((100_000, 3, 200_000)):
+        content = b"%d" % number * size
+        os.stat(work.path("here/present"))
+        harness.write(os.path.join(work.local, "here/present"), content, mode="r+b" if number == 0 else "wb")
+        with open(work.path("here/present"), "rb") as file:
+            assert file.read() == content

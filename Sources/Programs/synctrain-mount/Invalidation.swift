@@ -15,6 +15,7 @@ final class Invalidation: Sendable {
     struct Session: @unchecked Sendable { let raw: OpaquePointer }
 
     private struct Queue {
+        var session: Session?
         var items: [Item] = []
         var isEnding = false
     }
@@ -31,8 +32,15 @@ final class Invalidation: Sendable {
 
     func end() { queue.with { $0.isEnding = true } }
 
+    /// Has the kernel ask for the attributes of a node before it uses them again. That needs no waiting: no page is touched.
+    func dropAttributes(of number: UInt64) {
+        guard let session = queue.quietly({ $0.isEnding ? nil : $0.session }) else { return }
+        fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
+    }
+
     func start(_ session: Session, _ mount: Mount) -> Bool {
-        OwnedThread.start("invalidation") { [queue] in
+        queue.quietly { $0.session = session }
+        return OwnedThread.start("invalidation") { [queue] in
             while true {
                 let items = queue.wait { queue -> [Item]? in
                     guard !queue.items.isEmpty || queue.isEnding else { return nil }

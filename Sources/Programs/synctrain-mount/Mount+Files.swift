@@ -24,7 +24,10 @@ extension Mount {
             switch result {
             case .success(let answer):
                 switch (answer.answer, answer.descriptor) {
-                case (.opened, let descriptor?): handle = .here(OpenFile(FileDescriptor(descriptor), node: number))
+                case (.opened, let descriptor?):
+                    let file = OpenFile(FileDescriptor(descriptor), node: number)
+                    dropAttributes(of: file, ifNot: node.entry)
+                    handle = .here(file)
                 case (.openedAbsent(let remote), _):
                     // The bytes of a node never change. Those of a file on this disk may, before its time does.
                     info.keep_cache = 1
@@ -45,6 +48,13 @@ extension Mount {
             // The caller has gone: no release follows.
             if fuse_reply_open(request.raw, &info) == -ENOENT { close(key) }
         }
+    }
+
+    /// A file on this disk may have changed since the kernel was told of it: it would be read up to the size that it had then.
+    func dropAttributes(of file: OpenFile, ifNot known: MountEntry) {
+        guard let status = file.status, status.st_size != off_t(known.size) || !known.isHere else { return }
+        nodes.withLock { $0.doubt(node: file.node) }
+        invalidation.dropAttributes(of: file.node)
     }
 
     /// What libfuse lends for a call, kept for the answer.

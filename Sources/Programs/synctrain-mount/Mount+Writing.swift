@@ -22,7 +22,9 @@ extension Mount {
             switch result {
             case .success(let (descriptor, written, entry)):
                 nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
-                info.fh = keep(OpenFile(descriptor, node: number, written: written, appends: appends))
+                let file = OpenFile(descriptor, node: number, written: written, appends: appends)
+                dropAttributes(of: file, ifNot: node.entry)
+                info.fh = keep(file)
                 if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }
             case .failure(let failure):
                 noteError(failure, of: number)
