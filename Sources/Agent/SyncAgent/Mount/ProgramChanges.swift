@@ -335,6 +335,33 @@ struct AbsentDownload: Sendable {
         try await job.run(failures: []) { event in
             if case .failed(_, let error) = event { failed.withLock { $0 = error } }
         }
-        if let error = failed.withLock({ $0 }) { throw MountFailure(describing: error) }
+        guard let error = failed.withLock({ $0 }) else { return }
+        let failure = MountFailure(describing: error)
+        if failure == .noHolder, !entries.fetching.sessions(entry.holders).isEmpty,
+            try await isOvertaken(path, entry.file?.version)
+        {
+            throw MountFailure.stale
+        }
+        throw failure
+    }
+
+    /// Whether there is another version within the patience. Who is connected and has this one no longer has another, and
+    /// announces it in a moment.
+    private func isOvertaken(_ path: String, _ version: VersionVector?) async throws -> Bool {
+        let (changes, clock) = (folder.boards.changes.changes(), entries.fetching.time.clock)
+        let (index, id) = (entries.index, folder.id)
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                if try await index.global(id, path)?.file?.version != version { return true }
+                for await _ in changes where try await index.global(id, path)?.file?.version != version { return true }
+                return false
+            }
+            group.addTask {
+                try await clock.sleep(for: MountDeadlines.patience)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
     }
 }
