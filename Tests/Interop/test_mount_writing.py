@@ -46,7 +46,7 @@ class Mounted:
         kept = [name for name in files if name.startswith("here/")]
         wait_until(lambda: all(os.path.exists(os.path.join(self.local, name)) for name in kept), 20,
                    "what is selected comes", child=agent)
-        self.directory = lab.path(f"mount-{folder}")
+        self.directory = lab.path(f"mount-{agent.name}-{folder}")
         agent.run("mount", folder, self.directory)
 
     def end(self):
