@@ -208,6 +208,8 @@ def test_status_says_what_was_tried(lab):
     text = agent.run("status").stdout.decode()
     line = next(line for line in text.splitlines() if line.startswith("nas: "))
     assert "nothing listens" in line and line.endswith("(2 addresses tried, 1 not tried; `synctrain reach` shows each)"), line
+    lines = [line, *(line for line in agent.run("reach").stdout.decode().splitlines() if "nothing listens" in line)]
+    assert len(lines) == 3 and all(line.count("127.0.0.1:") == 1 for line in lines), lines
     other.start()
     other.add_device(agent.id, "agent")
     agent.wait_connected(other.id)

@@ -47,8 +47,11 @@ import Transport
             let own = Fixture.link(2, way, isOurs: true, since: 60)
             #expect(rule.decide(active: [active], new: own) == .refuse(.worse))
             // Two dials that crossed.
-            let crossing = Fixture.link(2, way, isOurs: false, since: 3)
+            let crossing = Fixture.link(2, way, isOurs: false, since: 1)
             #expect(rule.decide(active: [active], new: crossing) == .refuse(.worse))
+            // The better path went seconds after it was found.
+            let soon = Fixture.link(2, way, isOurs: false, since: 3)
+            #expect(rule.decide(active: [active], new: soon) == .wait(.probe([active.number])))
         }
     }
 

@@ -62,4 +62,20 @@ import Transport
         gauge.ended(BusyRate.enough, received: 4_000_000, at: .seconds(2))
         #expect(gauge.lastRate == 2_000_000)
     }
+
+    @Test(arguments: [
+        ("nothing listens at tcp://h:22000; check the port", "nothing listens there; check the port"),
+        ("tcp://h:22000 cannot be reached from here", "cannot be reached from here"),
+        ("no answer from tcp://h:22000; check the device", "no answer; check the device"),
+        ("the name in tcp://h:22000 cannot be resolved", "the name cannot be resolved"),
+        ("the firewall blocks connections to tcp://h:22000", "the firewall blocks connections"),
+        ("the dial of tcp://h:22000 was cancelled", "the dial was cancelled"),
+        ("nothing listens at h:22000; check it", "nothing listens there; check it"),
+        ("nothing listens at tcp://h:220001; that is another", "nothing listens at tcp://h:220001; that is another"),
+        ("nothing listens at tcp://oh:22000", "nothing listens at tcp://oh:22000"),
+        ("unsupported (tcp://h:22000)", "unsupported ()"), ("", ""), ("refused", "refused"),
+    ])
+    func theAddressIsNamedOnce(message: String, shown: String) {
+        #expect(LinkError.message(message, withoutAddress: "tcp://h:22000") == shown)
+    }
 }

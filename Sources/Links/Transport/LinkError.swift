@@ -32,3 +32,39 @@ package struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 }
+
+extension LinkError {
+    /// `message` for a place that names the address anyway: `at ADDRESS` becomes `there`, and what else names it goes, also without its
+    /// scheme. A message that has the address in no such form is not changed.
+    package static func message(_ message: String, withoutAddress address: String) -> String {
+        let authority = address.firstRange(of: "://").map { address[$0.upperBound...].prefix { $0 != "/" } } ?? ""
+        return removing(String(authority), from: removing(address, from: message))
+    }
+
+    private static func removing(_ address: String, from message: String) -> String {
+        guard !address.isEmpty else { return message }
+        var (rest, text) = (message[...], "")
+        while let found = rest.firstRange(of: address) {
+            let before = rest[..<found.lowerBound]
+            rest = rest[found.upperBound...]
+            // A part of another address, with a longer port or host, is left.
+            let goesOn = [rest.first, before.last].contains { next in
+                next.map { $0.isNumber || $0.isLetter || $0 == "/" } ?? false
+            }
+            guard !goesOn else {
+                text += before + address
+                continue
+            }
+            switch before.hasSuffix(" ") ? before.split(separator: " ").last : nil {
+            case "at": text += before.dropLast("at ".count) + "there"
+            case let word? where ["in", "of", "from", "to"].contains(word):
+                text += before.dropLast(word.count + " ".count)
+                if text.hasSuffix(" ") { text.removeLast() }
+            default:
+                text += before
+                if rest.first == " " { rest.removeFirst() }
+            }
+        }
+        return text + rest
+    }
+}

@@ -380,6 +380,7 @@ package actor DeviceSession {
     /// Notes what a dial has come to.
     private func report(_ attempt: DialPlan.Attempt, _ message: String) {
         let text = attempt.target.text
+        let message = LinkError.message(message, withoutAddress: text)
         environment.logger.debug("\(text) failed: \(message)")
         let now = environment.time.wall()
         snapshot.withLock { snapshot in

@@ -36,6 +36,9 @@ package struct LinkRule: Sendable, Equatable {
 
     /// Links that come up within so long of each other may have been dialled at the same moment.
     static let crossingWindow: Duration = .seconds(10)
+    /// Of links of two tiers only those so close together. A peer that dials a worse way later has lost the better link, however young
+    /// that is: who has one ends what it dials of worse tiers.
+    static let crossingTiersWindow: Duration = .seconds(2)
     /// How long a Syncthing gets to close one of two links.
     static let crossingPatience: Duration = .seconds(5)
 
@@ -62,7 +65,9 @@ package struct LinkRule: Sendable, Equatable {
     ) -> Verdict {
         let better = active.filter { $0.way.tier < new.way.tier }
         guard better.isEmpty else {
-            let doubtful = better.filter { !alive.contains($0.number) && !areCrossing($0, new) }.map(\.number)
+            let doubtful = better.filter {
+                !alive.contains($0.number) && !areCrossing($0, new, within: Self.crossingTiersWindow)
+            }.map(\.number)
             return new.isOurs || doubtful.count < better.count ? .refuse(.worse) : .wait(.probe(doubtful))
         }
         let worse = active.filter { $0.way.tier > new.way.tier }.map(\.number)
@@ -112,9 +117,9 @@ package struct LinkRule: Sendable, Equatable {
         return wins(new, over: youngest) ? .replace(replaced) : .refuse(.crossing)
     }
 
-    private func areCrossing(_ old: LinkView, _ new: LinkView) -> Bool {
+    private func areCrossing(_ old: LinkView, _ new: LinkView, within window: Duration = crossingWindow) -> Bool {
         let distance = new.since - old.since
-        return distance < Self.crossingWindow && distance > .zero - Self.crossingWindow
+        return distance < window && distance > .zero - window
     }
 
     /// By what both ends know: what carries the link, and who dialled it.

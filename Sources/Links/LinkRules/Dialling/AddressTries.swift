@@ -21,8 +21,9 @@ struct AddressTries: Sendable {
     static let direct: Duration = .seconds(20)
     static let longestDirect: Duration = .seconds(60)
     static let relay: Duration = .seconds(60)
-    /// After the first failure.
-    static let firstRelay: Duration = .seconds(20)
+    /// After the first failures. Of two that join a session at the same instant, Syncthing's relay server may drop one, and nothing
+    /// else is wrong then.
+    static let firstRelay: [Duration] = [.seconds(5), .seconds(20)]
     static let longestRelay: Duration = .seconds(600)
     /// An address at which somebody else answered is left alone for so long: one that others named, and one of the user's.
     static let wrongDevice: Duration = .seconds(3600)
@@ -102,10 +103,10 @@ struct AddressTries: Sendable {
     private static func first(_ target: DialTarget) -> Duration { target.kind == .relay ? relay : direct }
 
     private static func pause(_ target: DialTarget, failures: Int) -> Duration {
-        // 2, 4, 8, 15, 20, 30, 45, 60 s; 20, 60, 120, 240, 480, 600 s: of two that join a session at the same instant, Syncthing's
-        // relay server may drop one, and nothing else is wrong then.
+        // 2, 4, 8, 15, 20, 30, 45, 60 s; 5, 20, 60, 120, 240, 480, 600 s.
         guard target.kind != .relay else {
-            return failures == 0 ? firstRelay : min(longestRelay, relay * (1 << min(failures - 1, 5)))
+            return failures < firstRelay.count
+                ? firstRelay[failures] : min(longestRelay, relay * (1 << min(failures - firstRelay.count, 5)))
         }
         let growth = [0.1, 0.2, 0.4, 0.75, 1.0, 1.5, 2.25, 3.0]
         return min(longestDirect, direct * growth[min(failures, growth.count - 1)])
