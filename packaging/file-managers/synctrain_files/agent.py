@@ -60,10 +60,6 @@ class Exchange:
         client = Gio.SocketClient()
         client.connect_async(Gio.UnixSocketAddress.new(socket), self._cancellable, self._connected)
 
-    def cancel(self):
-        """Nothing is called any more."""
-        self._finish(None)
-
     def _give_up(self):
         self._timer = 0
         self._finish(True)
@@ -114,5 +110,4 @@ class Exchange:
         self._cancellable.cancel()
         if self._connection is not None:
             self._connection.close_async(GLib.PRIORITY_DEFAULT, None, None)
-        if is_broken is not None:
-            end(is_broken)
+        end(is_broken)
