@@ -33,7 +33,7 @@ import Testing
     @Test func itIsNoSecondAttemptLater() {
         board.refuse(7, at: 10)
         board.refuse(7, at: 11)
-        #expect(!board.take(7, at: 13))
+        #expect(!board.take(7, at: 16))
         #expect(board.isEmpty)
     }
 

@@ -2,7 +2,7 @@
 /// thumbnail on their own when the thumbnail program fails, as Nemo does. What was refused to the first is refused to the second. Pure.
 package struct SecondAttempts: Sendable {
     /// How soon after the first attempt the second one comes.
-    package static let patience: Duration = .seconds(2)
+    package static let patience: Duration = .seconds(5)
     /// Further ones replace the oldest.
     package static let limit = 256
 
