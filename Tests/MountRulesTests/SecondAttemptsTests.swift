@@ -10,7 +10,7 @@ import Testing
         var isEmpty: Bool { attempts.isEmpty }
 
         func refuse(_ file: UInt64, startedBy process: Int32 = 100, at seconds: Int = 0) {
-            attempts.noteRefused(file, startedBy: process, at: .seconds(seconds))
+            attempts.noteScanner(of: file, startedBy: process, at: .seconds(seconds))
         }
 
         func take(_ file: UInt64, by process: Int32 = 100, at seconds: Int = 0) -> Bool {

@@ -18,12 +18,12 @@ package struct SecondAttempts: Sendable {
 
     package var isEmpty: Bool { refusals.isEmpty }
 
-    /// A program was refused a file.
+    /// A program opens a file that is refused to it.
     ///
     /// - Parameters:
     ///   - process: the one that started it.
     ///   - now: since some fixed moment.
-    package mutating func noteRefused(_ file: UInt64, startedBy process: Int32, at now: Duration) {
+    package mutating func noteScanner(of file: UInt64, startedBy process: Int32, at now: Duration) {
         // Whoever lost its parent was started by nobody that is known.
         guard process > 1 else { return }
         refusals.removeAll { $0.until <= now || ($0.file == file && $0.process == process) }

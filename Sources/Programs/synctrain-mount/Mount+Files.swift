@@ -14,10 +14,9 @@ extension Mount {
         }
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
         let group = Caller.group(of: request.caller)
-        let isScanner = Caller.isScanner(request.caller)
         let question = MountRequest.open(
             path: node.path, version: node.entry.version, disk: node.entry.disk,
-            onlyHere: isScanner || isSecondAttempt(request, number), group: group)
+            onlyHere: scanners.areCalling(request.caller, opening: number), group: group)
         let generation = agent.generation
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
@@ -36,13 +35,7 @@ extension Mount {
                             generation: generation, group: group))
                 default: return request.fail(EIO)
                 }
-            case .failure(let failure):
-                // Who started it may try itself as soon as it has heard of this.
-                if isScanner {
-                    let parent = Caller.parent(of: request.caller)
-                    secondAttempts.withLock { $0.noteRefused(number, startedBy: parent, at: Clock.now) }
-                }
-                return failOpening(request, node.path, failure)
+            case .failure(let failure): return failOpening(request, node.path, failure)
             }
             let key = handles.withLock { handles in
                 defer { handles.next &+= 1 }
@@ -53,13 +46,6 @@ extension Mount {
             // The caller has gone: no release follows.
             if fuse_reply_open(request.raw, &info) == -ENOENT { close(key) }
         }
-    }
-
-    private func isSecondAttempt(_ request: Request, _ number: UInt64) -> Bool {
-        // Mostly there is none, and /proc need not be asked.
-        guard !secondAttempts.withLock({ $0.isEmpty }) else { return false }
-        let process = Caller.process(of: request.caller)
-        return secondAttempts.withLock { $0.take(number, by: process, at: Clock.now) }
     }
 
     /// What libfuse lends for a call, kept for the answer.
