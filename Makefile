@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -53,6 +53,7 @@ unit-test: quick-unit-test simulation-test ## the Swift tests
 
 quick-unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/FileManager/test_deciding.py Tests/FileManager/test_view.py
 	$(SWIFT_TEST) --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests|IncomingFileTests|PromiseTests'
 	# These ask whether a file is locked or open for writing: a child that another test starts has all descriptors for an instant.
 	$(TEST_PROGRAM) --no-parallel --filter 'IncomingFileTests|PromiseTests'
@@ -94,6 +95,10 @@ openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sour
 mount-model: debug ## mounts: random operations, agent, mount and connection lost (MOUNT_SEEDS=1-200), two at once (MOUNT_PAIRS=1-20)
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) SYNCTRAIN_PAIR_SEEDS=$(or $(MOUNT_PAIRS),1-20) \
 	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py
+
+file-manager-test: debug ## the extensions in real Nautilus, Nemo and Caja, on a screen that nobody sees; installs them
+	@config/install-packages config/file-manager-packages.txt
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/FileManager/run
 
 network-lab: debug ## homes behind routers of each kind, real discovery servers and relays, in network namespaces; needs root
 	$(SWIFT_BUILD) --product DiscoveryProbe --explicit-target-dependency-import-check error
@@ -150,16 +155,16 @@ install: build ## programs, man pages, completions, units and menu entry below P
 uninstall: ## what install put there
 	packaging/install --remove "$(abspath $(PREFIX))"
 
-deb: build ## the Debian package; prints its path
+deb: build ## the Debian packages; prints their paths
 	@packaging/pack "$(RELEASE_BIN)" .build
 
 deb-check: debug ## a package of the debug programs: lintian, and installed on a copy of this machine; needs root
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/Packaging/run
 
 deb-test: deb ## the package, installed on a Debian that has nothing else, and piuparts; needs root
-	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build)"
+	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" BASE="$(CURDIR)/.build/debian-base" Tests/Packaging/run
-	Tests/Packaging/purge-test .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build)"
+	Tests/Packaging/purge-test .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 
 clean: ## all build products
 	rm -rf .build .build-*

@@ -130,6 +130,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.thumbnail, oddPath),
         EndpointSample(Endpoints.logIn, LoginRequest()),
         EndpointSample(Endpoints.logIn, LoginRequest(hasPage: true)),
+        EndpointSample(Endpoints.logIn, LoginRequest(path: oddPath)),
         EndpointSample(Endpoints.logOut),
         EndpointSample(Endpoints.jobs),
         EndpointSample(Endpoints.job, 1),

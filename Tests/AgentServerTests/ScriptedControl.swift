@@ -102,7 +102,7 @@ final class ScriptedControl: Sendable {
         table.on(Endpoints.syncNow) { try self.note("sync \($0.folder ?? "all")") }
         table.on(Endpoints.stop) { _ in try self.note("stop") }
         table.on(Endpoints.logIn) { request in
-            try self.note("log in \(request.hasPage)")
+            try self.note("log in \(request.hasPage)" + (request.path.map { " at \($0.text)" } ?? ""))
             return LoginLink(
                 url: "http://127.0.0.1:1/login?token=x", seconds: 60, page: request.hasPage ? "/run/login-1.html" : nil)
         }

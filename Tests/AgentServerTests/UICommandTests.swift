@@ -34,6 +34,13 @@ struct UICommandTests {
         #expect(failed.code == 1 && failed.output == Self.url + "\n" && failed.errors.contains("It broke."))
     }
 
+    @Test func namesWhatThePageIsToShow() async {
+        let scene = Scene()
+        #expect(await scene.run("ui", "--no-open", "library:Films/a b.mkv").code == 0)
+        #expect(scene.control?.asked == ["log in false at library:Films/a b.mkv"])
+        #expect(await scene.run("ui", "--logout", "library:Films").code == 64)
+    }
+
     @Test func logsOut() async {
         let scene = Scene()
         #expect(await scene.run("ui", "--logout").output == "2 browsers were logged out.\n")

@@ -151,6 +151,17 @@ def test_the_file_that_ui_opens_logs_in(page, module_lab):
     page.driver.get(f"file://{file}")
     page.wait(lambda: page.text("#device") == "opened", "the page knows its agent")
     page.wait(lambda: not os.path.exists(file), "the file goes with its use")
+    # With a path it leads there, past the login, which sends the browser elsewhere.
+    agent.run("folder", "add", "odd", module_lab.path("odd folder"), "--new", "--mode", "full")
+    os.makedirs(module_lab.path("odd folder", "a b"))
+    with open(module_lab.path("odd folder", "a b", "c#1%.txt"), "w") as text:
+        text.write("text")
+    agent.run("scan", "odd:")
+    page.driver.get("about:blank")
+    agent.run("ui", "odd:a b/c#1%.txt")
+    page.driver.get(f"file://{read(opened).decode()}")
+    page.wait(lambda: page.driver.current_url.endswith("/#/files/odd/a%20b/c%231%25.txt"), "the address of the file")
+    page.wait(lambda: "c#1%.txt" in page.text("main"), "the file is shown")
     agent.stop()
 
 

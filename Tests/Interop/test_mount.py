@@ -212,6 +212,20 @@ def test_scanners_do_not_fetch(setting):
     assert subprocess.run([program, here], capture_output=True, check=True).stdout == harness.pattern(3 * MIB, 3)
 
 
+def test_who_started_a_scanner_is_refused_once(setting):
+    """Nemo reads a picture itself when its thumbnail program fails. Who opens it again wants it."""
+    lab, _, _, _, _, directory = setting
+    film, thumbnailer = os.path.join(directory, "film.bin"), lab.path("tumblerd")
+    shutil.copy("/usr/bin/head", thumbnailer)
+    refused = subprocess.run([thumbnailer, "-c", "10", film], capture_output=True, check=False)
+    assert b"No data available" in refused.stderr
+    with pytest.raises(OSError) as caught:
+        open(film, "rb")
+    assert caught.value.errno == errno.ENODATA
+    with open(film, "rb") as file:
+        assert file.read(10) == harness.pattern(10, 7)
+
+
 def test_list_and_unmount(setting):
     lab, _, agent, _, _, directory = setting
     listed = json.loads(agent.run("mount", "--list", "--json").stdout)

@@ -85,6 +85,9 @@ import Testing
     @Test func scannersAreKnownByName() {
         #expect(Callers.isScanner(command: "tracker-extract\n") && Callers.isScanner(command: "tumblerd"))
         #expect(!Callers.isScanner(command: "cat\n") && !Callers.isScanner(command: ""))
+        let status = "Name:\tpool-nemo\nTgid:\t4711\nPid:\t4712\nPPid:\t12\n"
+        #expect(Callers.process(status: status) == 4711 && Callers.parent(status: status) == 12)
+        #expect(Callers.process(status: "Tgid:\tx\n") == nil && Callers.parent(status: "") == nil)
         #expect(MountDeadlines.reconnectPause(after: 0) == .milliseconds(50))
         #expect(MountDeadlines.reconnectPause(after: 1000) == .seconds(2))
     }

@@ -15,16 +15,21 @@ IS_DEBUG = BASE == "/"
 
 
 def pack(directory, **environment):
-    """Packs the programs into the directory; gives the path of the package."""
+    """Packs the programs into the directory; gives the paths of the packages, that of the programs first."""
     command = [os.path.join(REPOSITORY, "packaging/pack"), *(["--debug"] if IS_DEBUG else []), PROGRAMS, str(directory)]
     result = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr[-4000:]
-    return result.stdout.strip()
+    return result.stdout.split()
 
 
 @pytest.fixture(scope="session")
-def package(tmp_path_factory):
+def packages(tmp_path_factory):
     return pack(tmp_path_factory.mktemp("package"))
+
+
+@pytest.fixture(scope="session")
+def package(packages):
+    return packages[0]
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +47,16 @@ def newer(package, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def unpacked(package, tmp_path_factory):
+    return unpack(package, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def extensions(packages, tmp_path_factory):
+    """The trees of the extensions, by the names of their packages."""
+    return {os.path.basename(path).split("_")[0]: unpack(path, tmp_path_factory) for path in packages[1:]}
+
+
+def unpack(package, tmp_path_factory):
     tree = tmp_path_factory.mktemp("unpacked") / "tree"
     subprocess.run(["dpkg-deb", "--extract", package, tree], check=True)
     return str(tree)

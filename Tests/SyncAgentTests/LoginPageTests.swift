@@ -1,3 +1,4 @@
+import ControlAPI
 import Foundation
 import SyncTestKit
 import Testing
@@ -33,6 +34,16 @@ struct LoginPageTests {
             #expect(text.contains(#"<meta http-equiv="refresh" content="0; url=\#(escaped)">"#))
             #expect(text.contains(#"<a href="\#(escaped)">"#))
         }
+    }
+
+    @Test func addressesAreThoseOfThePage() {
+        func address(_ folder: String, _ path: String) -> String {
+            LinkRequests.address(
+                Entry(kind: .file, folder: folder, path: path, size: 0, modified: nil, state: .absent, selected: .no))
+        }
+        #expect(address("library", "") == "#/files/library")
+        #expect(address("library", "Films/a b#1%.mkv") == "#/files/library/Films/a%20b%231%25.mkv")
+        #expect(address("a/b", "\"<ü") == "#/files/a%2Fb/%22%3C%C3%BC")
     }
 
     @Test func itGoesWhenItsLinkIsUsed() async throws {

@@ -143,10 +143,11 @@ extension Endpoints {
 extension Endpoints {
     static let pageEndpoints: [any AnyEndpoint] = [logIn, logOut, jobs, job, endJob, records, description]
 
-    /// Makes a link that logs one browser in. Throws `failed` if nothing listens for HTTP, with the reason.
+    /// Makes a link that logs one browser in. Throws `failed` if nothing listens for HTTP, with the reason, and
+    /// `noSuchPath` for a path that is in no folder.
     package static let logIn = Endpoint(
         .post, "/v1/sessions", "Make a link that logs one browser in; on the socket only", optionalBody(LoginRequest()),
-        LoginLink.self)
+        LoginLink.self, errors: [.noSuchPath])
 
     /// Logs all browsers out and ends the answers that they are still getting.
     package static let logOut = Endpoint(.delete, "/v1/sessions", "Log all browsers out", nothing, LogOutAnswer.self)

@@ -130,7 +130,10 @@ extension DeviceChange: FieldNoted {
 
 extension LoginRequest: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
-        ["page": FieldNote(nil, "Whether a file is written that leads a browser to the link.")]
+        [
+            "page": FieldNote(nil, "Whether a file is written that leads a browser to the link."),
+            "path": FieldNote(nil, "What the browser shows once it is logged in."),
+        ]
     }
 }
 

@@ -1,12 +1,17 @@
 /// Asks for a link that logs a browser in.
-package struct LoginRequest: Codable, Equatable, Sendable {
+package struct LoginRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Whether there is to be a file, too, that leads a browser to the link: a program that is started with the link itself
     /// would show it to every user of the machine among its arguments.
     package var hasPage: Bool
+    /// The file or directory that the browser shows once it is logged in; nil for the start.
+    package var path: PathReference?
 
-    package init(hasPage: Bool = false) { self.hasPage = hasPage }
+    package init(hasPage: Bool = false, path: PathReference? = nil) {
+        self.hasPage = hasPage
+        self.path = path
+    }
 
-    enum CodingKeys: String, CodingKey { case hasPage = "page" }
+    enum CodingKeys: String, CodingKey { case hasPage = "page", path }
 
     /// Reads the request; `page` may be missing.
     ///
@@ -14,13 +19,19 @@ package struct LoginRequest: Codable, Equatable, Sendable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         hasPage = try container.decodeIfPresent(Bool.self, forKey: .hasPage) ?? false
+        path = try container.decodeIfPresent(PathReference.self, forKey: .path)
+    }
+
+    func check() throws(ControlError) {
+        try PathReference.check(path.map { [$0] } ?? [])
     }
 }
 
 /// A link that logs a browser in to the page.
 package struct LoginLink: Codable, Equatable, Sendable {
     package var schema = 1
-    /// `http://127.0.0.1:PORT/login?token=…`; good once.
+    /// `http://127.0.0.1:PORT/login?token=…`; good once. With a path, `#/files/FOLDER/…` follows, which browsers keep
+    /// through the login's redirection.
     package var url: String
     /// How long it is good for.
     package var seconds: Int

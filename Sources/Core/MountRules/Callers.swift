@@ -15,6 +15,23 @@ package enum Callers {
         scanners.contains(String(command.prefix { $0 != "\n" }))
     }
 
+    /// The process that a thread belongs to.
+    ///
+    /// - Parameter status: /proc/PID/status of proc_pid_status(5).
+    package static func process(status: String) -> Int32? { number("Tgid:", in: status) }
+
+    /// The process that started it.
+    ///
+    /// - Parameter status: as above.
+    package static func parent(status: String) -> Int32? { number("PPid:", in: status) }
+
+    private static func number(_ name: Substring, in status: String) -> Int32? {
+        for line in status.split(separator: "\n") where line.hasPrefix(name) {
+            return Int32(line.dropFirst(name.count).drop { $0 == "\t" || $0 == " " })
+        }
+        return nil
+    }
+
     /// Whether a signal is pending that will end the thread: one that is neither blocked, ignored nor caught. Programs that use
     /// timers get caught signals all the time, and some take EINTR for a failure.
     ///

@@ -268,6 +268,18 @@ enum Caller {
         return UInt32(clamping: max(0, getpgid(process)))
     }
 
+    /// The process that a thread belongs to; 0 if nobody knows.
+    static func process(of thread: pid_t) -> pid_t {
+        guard thread > 0 else { return 0 }
+        return read("/proc/\(thread)/status").flatMap { Callers.process(status: $0) } ?? 0
+    }
+
+    /// The process that started the one of a thread; 0 if nobody knows.
+    static func parent(of thread: pid_t) -> pid_t {
+        guard thread > 0 else { return 0 }
+        return read("/proc/\(thread)/status").flatMap { Callers.parent(status: $0) } ?? 0
+    }
+
     static func isScanner(_ process: pid_t) -> Bool {
         guard process > 0 else { return false }
         return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0) } ?? false

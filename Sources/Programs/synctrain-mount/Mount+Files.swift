@@ -16,7 +16,7 @@ extension Mount {
         let group = Caller.group(of: request.caller)
         let question = MountRequest.open(
             path: node.path, version: node.entry.version, disk: node.entry.disk,
-            onlyHere: Caller.isScanner(request.caller), group: group)
+            onlyHere: scanners.areCalling(request.caller, opening: number), group: group)
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
             var info = info.raw

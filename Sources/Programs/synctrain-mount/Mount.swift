@@ -28,6 +28,7 @@ final class Mount: Sendable {
     /// Why the last read of a node failed.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation
+    let scanners = Scanners()
     /// What becomes of changes that programs make; as the agent said last.
     let access = Mutex(MountAccess.writable)
     /// How much each program may have downloaded; as it was set last.

@@ -10,7 +10,12 @@ struct UICommand: RunnableCommand {
             lasts for 30 days without use, for 180 days at most, until --logout, or until the agent is started at \
             another port. A sandboxed browser (snap, flatpak) may not be able to read the file: use --no-open and \
             open the link in it.
+
+            With a path, the page shows that file or directory.
             """)
+
+    @Argument(help: "File or directory to show.", completion: .file())
+    var path: String?
 
     @Flag(help: "Print the link instead of opening it.")
     var noOpen = false
@@ -25,6 +30,7 @@ struct UICommand: RunnableCommand {
 
     func validate() throws {
         if noOpen, logout { throw ValidationError("--no-open cannot be combined with --logout.") }
+        if path != nil, logout { throw ValidationError("A path cannot be combined with --logout.") }
         if start, logout { throw ValidationError("--start cannot be combined with --logout.") }
     }
 
@@ -32,7 +38,8 @@ struct UICommand: RunnableCommand {
         if logout { return try await endSessions(in: context) }
         if start { _ = try await AgentProcess.startIfNeeded(in: context, timeout: .seconds(30)) }
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
-        let link = try await context.agent().call(Endpoints.logIn, LoginRequest(hasPage: command != nil))
+        let request = LoginRequest(hasPage: command != nil, path: path.map { context.path($0) })
+        let link = try await context.agent().call(Endpoints.logIn, request)
         if let remark = link.remark { try context.remark(remark) }
         if global.json {
             let opened = OpenedPage(

@@ -42,13 +42,30 @@ struct LinkRequests: RequestGroup {
 
     private func logIn(_ request: LoginRequest) async throws -> LoginLink {
         guard let web else { throw ControlError(.failed, "this agent has no page") }
-        guard request.hasPage else { return try web.logIn({}) }
+        var place = ""
+        if let path = request.path { place = Self.address(try await entries.stat(path)) }
+        guard request.hasPage else {
+            var link = try web.logIn({})
+            link.url += place
+            return link
+        }
         let used = Signal()
         var link = try web.logIn { used.notify() }
+        link.url += place
         let (clock, seconds) = (time.clock, link.seconds)
         let page = try LoginPage(leadingTo: link.url, in: places.runtimeDirectory)
         tasks.start { await page.stay(until: used, atMost: .seconds(seconds), clock: clock) }
         link.page = page.path
         return link
+    }
+
+    /// Where the page shows it, as the page writes its addresses.
+    static func address(_ entry: Entry) -> String {
+        let parts = entry.path.split(separator: "/").map(String.init)
+        return "#/files" + ([entry.folder] + parts).map { "/" + part($0) }.joined()
+    }
+
+    private static func part(_ text: String) -> String {
+        RequestQuery.encode(text).replacing("/", with: "%2F")
     }
 }
