@@ -7,6 +7,8 @@ import { changeMode, keep, letGo } from "./files-select.js";
 import { PagedSource } from "./files-source.js";
 import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
+import { DeletedList } from "./files-deleted.js";
+import { Adding, uploads } from "./files-upload.js";
 
 export const title = "Files";
 export const icon = "files";
@@ -84,11 +86,14 @@ class FilesView {
       if (event.key === "Escape" && this.isTreeShown) { this.#showTree(false); this.treeButton.focus(); }
     });
     this.middle = h("div", { class: "middle" }, this.list.root, this.overview);
+    this.deleted = new DeletedList(this.app, () => this.#refresh());
+    this.middle.append(this.deleted.element);
+    this.adding = new Adding(this.app, () => this.place, this.middle);
     replace(this.root,
       h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": "Place", class: "place" }, this.crumbs),
-        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.detailsButton),
+        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton),
       h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
-      this.summary);
+      uploads(this.app).element, this.summary);
     this.#showSort();
   }
 
@@ -273,6 +278,7 @@ class FilesView {
     this.drawnOverview = null;
     if (this.app.status) this.#drawOverview(this.app.status);
     else replace(this.overview, h("p", { class: "empty" }, "Loading…"));
+    this.adding.refresh();
   }
 
   #drawOverview(status) {
@@ -505,5 +511,6 @@ class FilesView {
 /** Whether bytes come before others, a beginning before what goes on. */
 function precedes(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) if (a[i] !== b[i]) return a[i] < b[i];
+    if (["folder-changed", "configuration-changed", "gap", "device-connected"].includes(event.type)) this.adding.refresh();
   return a.length < b.length;
 }
