@@ -122,6 +122,8 @@ export async function page(path, { limit, offset = 0, ...query }, signal) {
 /** Where the bytes of a file are, for `src`. */
 export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
+/** Where the bytes of an archived version are: `at` in seconds since 1970. */
+export function versionURL(reference, at) { return target("versions/bytes", { path: reference, at }); }
 export function memberURL(reference, member, { download = false } = {}) {
   return target("archive/member", { path: reference, member, download: download || undefined });
 }
@@ -140,7 +142,9 @@ export async function run(path, body, changed = () => {}) {
       changed(job);
       if (job.state === "running") return;
       jobs.delete(ask);
-      if (job.state === "done") resolve(job.result ?? {});
+      // Events of jobs come without the result.
+      if (job.state === "done" && job.result === undefined) get(`jobs/${job.id}`).then((found) => resolve(found.job.result ?? {}), () => resolve({}));
+      else if (job.state === "done") resolve(job.result);
       else reject(new APIError(job.error ?? { code: "interrupted", message: "The job was cancelled." }));
     };
     const ask = (job) => {
