@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -76,6 +76,16 @@ interop-test: debug ## the program from outside, against a real Syncthing (SYNCT
 browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
 	# Two files at a time, each with a browser and agents of its own.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
+
+accessibility: debug .build/axe/axe.min.js ## axe-core over every view of the page
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_AXE="$(CURDIR)/.build/axe/axe.min.js" \
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Browser/test_accessibility.py
+
+.build/axe/axe.min.js: config/axe-requirements.txt
+	@mkdir -p $(@D)
+	$(PYTHON) -m pip download --quiet --no-deps --require-hashes --dest $(@D) --requirement $<
+	$(PYTHON) -m zipfile --extract $(@D)/axe_playwright_python-*.whl $(@D)
+	cp $(@D)/axe_playwright_python/axe.min.js $@
 
 lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
 	swift format lint --strict --recursive --parallel Package.swift packaging Sources Tests Benchmarks

@@ -120,6 +120,17 @@ struct EndpointTests {
         EndpointSample(Endpoints.versions, nil),
         EndpointSample(Endpoints.versions, oddPath),
         EndpointSample(Endpoints.restoreVersion, VersionRestore(path: oddPath)),
+        EndpointSample(Endpoints.deleted, oddPath),
+        EndpointSample(Endpoints.versionBytes, VersionQuery(path: oddPath, at: 1_795_289_512)),
+        EndpointSample(Endpoints.uploads, UploadQuery()),
+        EndpointSample(Endpoints.uploads, UploadQuery(folder: "a&b=c")),
+        EndpointSample(
+            Endpoints.beginUpload, UploadRequest(path: oddPath, size: .max, modified: -1, existing: .rename)),
+        EndpointSample(
+            Endpoints.addToUpload, UploadPart(upload: ScriptedControl.upload.id, offset: .max, bytes: [0, 255])),
+        EndpointSample(Endpoints.addToUpload, UploadPart(upload: ScriptedControl.upload.id, offset: 0, bytes: [7])),
+        EndpointSample(Endpoints.endUpload, UploadEnd(upload: "a", digest: "b", existing: .refuse)),
+        EndpointSample(Endpoints.cancelUpload, UploadCancel(upload: "a&b")),
         EndpointSample(Endpoints.restoreVersion, VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)),
         EndpointSample(Endpoints.conflicts, nil),
         EndpointSample(Endpoints.conflicts, "a&b"),
@@ -331,6 +342,8 @@ struct RequestLimitTests {
     /// Whatever the request, and also where a path can be left out.
     @Test(arguments: [
         EndpointSample(Endpoints.versions, longText), EndpointSample(Endpoints.whereis, longText),
+        EndpointSample(Endpoints.deleted, longText),
+        EndpointSample(Endpoints.versionBytes, VersionQuery(path: longText, at: 0)),
         EndpointSample(Endpoints.notes, longText), EndpointSample(Endpoints.file, longText),
         EndpointSample(Endpoints.thumbnail, longText), EndpointSample(Endpoints.conflictDetails, longText),
         EndpointSample(Endpoints.list, ListQuery(path: longDirectory)),
@@ -339,6 +352,10 @@ struct RequestLimitTests {
         EndpointSample(Endpoints.member, MemberReference(archive: longText, member: "a")),
         EndpointSample(Endpoints.link, LinkRequest(path: longText)),
         EndpointSample(Endpoints.restoreVersion, VersionRestore(path: longText)),
+        EndpointSample(Endpoints.beginUpload, UploadRequest(path: longText, size: 0)),
+        EndpointSample(
+            Endpoints.addToUpload,
+            UploadPart(upload: "a", offset: 0, bytes: Array(repeating: 0, count: UploadLimits.part + 1))),
         EndpointSample(Endpoints.changeNotes, NoteChange(path: longText, set: ["k": "v"])),
         EndpointSample(Endpoints.scrub, ScrubRequest(paths: [here, longText])),
         EndpointSample(Endpoints.resolve, ExtraneousResolution(paths: [longText], action: .delete)),
@@ -359,6 +376,9 @@ struct RequestLimitTests {
         EndpointSample(Endpoints.settleRefused, RefusalRequest(paths: [], action: .accept)),
         EndpointSample(Endpoints.resolveConflicts, ConflictResolution(paths: [], keep: .mine)),
         EndpointSample(Endpoints.records, RecordQuery(limit: 0)),
+        EndpointSample(Endpoints.beginUpload, UploadRequest(path: here, size: -1)),
+        EndpointSample(Endpoints.beginUpload, UploadRequest(path: here, size: 0, modified: .min)),
+        EndpointSample(Endpoints.addToUpload, UploadPart(upload: "a", offset: 0, bytes: [])),
         EndpointSample(
             Endpoints.changePage,
             ChangePageQuery(changes: ChangeQuery(isFollowing: true), range: PageRange(offset: 0, limit: 5))),

@@ -293,6 +293,16 @@ final class ScriptedControl: Sendable {
             try self.note("versions \(path?.text ?? "all")")
             for version in folders.versions { try await emit(version) }
         }
+        table.on(Endpoints.deleted) { path, emit in
+            try self.note("deleted \(path.text)")
+            try await emit(
+                DeletedFile(
+                    folder: "docs", path: "a.txt", archived: Sample.time, size: 3, modified: Sample.time, versions: 2))
+        }
+        table.on(Endpoints.versionBytes) { query in
+            try self.note("version of \(query.path.text) at \(query.at)")
+            return [1, 2, 3]
+        }
         table.on(Endpoints.restoreVersion) { request in
             try self.note("restore \(request.path.text) at \(request.at ?? -1) \(request.isConfirmed)")
             if !request.isConfirmed, folders.restoreNeedsConfirmation {
@@ -375,6 +385,7 @@ final class ScriptedControl: Sendable {
             return [0xFF, 0xD8, 0xFF, 0xD9]
         }
         addArchive(to: &table)
+        addUploads(to: &table)
     }
 
     private func file(version: String) -> Entry {

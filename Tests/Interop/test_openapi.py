@@ -18,11 +18,12 @@ QUERIES = {
     "/v1/search": ["text=a", "text=a&offset=0"], "/v1/changes": ["", "offset=0&limit=5"],
     "/v1/selection": ["", "limit=5"], "/v1/extraneous": ["", "limit=5"], "/v1/need": ["", "limit=5"],
     "/v1/versions": ["", "limit=5"], "/v1/conflicts": ["", "limit=5"], "/v1/refused": ["", "limit=5"],
+    "/v1/deleted": ["path=docs:", "path=docs:&limit=5"], "/v1/uploads": ["", "folder=docs"],
     "/v1/records": ["limit=20"], "/v1/jobs": [""], "/v1/patterns": ["folder=docs"], "/v1/archive": ["path=docs:z.zip", "path=docs:z.zip&limit=1&offset=1"],
 }
 # They wait, or answer what is no JSON.
 NOT_ASKED = {
-    "/v1/events", "/v1/file", "/v1/devices/qr", "/v1/thumbnail", "/v1/archive/member", "/file", "/login", "/", "/page/{name}",
+    "/v1/events", "/v1/file", "/v1/devices/qr", "/v1/thumbnail", "/v1/archive/member", "/v1/versions/bytes", "/file", "/login", "/", "/page/{name}",
     "/v1/jobs/{id}",
 }
 BODIES = {
@@ -35,6 +36,8 @@ BODIES = {
     "/v1/notes": {"path": HERE, "set": {"k": "v"}, "remove": []}, "/v1/sync": {}, "/v1/reload": None,
     "/v1/wait": {"paths": [HERE], "seconds": 0}, "/v1/refused": {"paths": [HERE], "action": "accept", "dryRun": True},
     "/v1/fetch": {"paths": [HERE], "force": False}, "/v1/devices": {"id": "nonsense"}, "/v1/pair/answer": {"action": "refuse"},
+    "/v1/uploads": {"path": {"text": "docs:new.txt", "workingDirectory": "/"}, "size": 3, "existing": "refuse"},
+    "/v1/uploads/end": {"upload": "0" * 64, "digest": "0" * 64},
     "/v1/patterns": {"folder": "docs", "text": "*.tmp\n", "dryRun": True},
 }
 

@@ -32,11 +32,11 @@ struct ControlResponder: Sendable {
             case .user where request.path == LinkTarget.path: return try await answerLink(request, through: sink)
             case .user, .session: break
             }
-            let isFromBrowser = if case .session = request.admission { true } else { false }
+            let session: SessionTable.ID? = if case .session(let id) = request.admission { id } else { nil }
             // A `HEAD` asks for what a `GET` would; the sink leaves the body out.
             let routed = try handlers.route(
                 method: request.method == "HEAD" ? "GET" : request.method, target: request.target, body: request.body,
-                isFromBrowser: isFromBrowser)
+                isFromBrowser: session != nil, session: session.flatMap { links?.sessions.name(of: $0) })
             if let part = try await part(of: routed) { return try await sink.answer(json: part) }
             if try await answerAsJob(routed, request, through: sink) { return }
             switch routed.reply {
@@ -68,7 +68,7 @@ struct ControlResponder: Sendable {
     private func answer(_ endpoint: any AnyEndpoint, _ bytes: [UInt8], through sink: ResponseSink) async throws {
         guard case .bytes(let type, _) = endpoint.content else { return try await sink.answer(json: bytes) }
         // A picture, and nothing that a browser could take for more.
-        let isFromFiles = endpoint.id == Endpoints.thumbnail.id
+        let isFromFiles = [Endpoints.thumbnail.id, Endpoints.versionBytes.id].contains(endpoint.id)
         try await sink.begin(
             status: 200, contentType: type, contentLength: Int64(bytes.count),
             headers: isFromFiles

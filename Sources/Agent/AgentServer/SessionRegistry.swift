@@ -104,6 +104,9 @@ final class SessionRegistry: Sendable {
         return found
     }
 
+    /// What a session is called, also after a restart; no secret. Nil for one that is over.
+    func name(of session: SessionTable.ID) -> String? { state.withLock { $0.table.name(of: session)?.description } }
+
     /// The secret that replaces a session's; nil if it keeps the one that it has.
     func newSecret(of session: SessionTable.ID) -> String? {
         let secret = secret()

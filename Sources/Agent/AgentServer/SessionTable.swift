@@ -30,6 +30,8 @@ struct SessionTable: Sendable {
     }
 
     struct Session: Equatable, Sendable {
+        /// Tells it from all others, also after a restart of the agent; no secret.
+        var name: SHA256Digest
         var made: Int64
         var lastUsed: Int64
         /// The digest of the newest secret, and when it was made; nil for one that an earlier run of the agent made.
@@ -95,7 +97,8 @@ struct SessionTable: Sendable {
             ended.append(oldest.key)
         }
         let digest = Self.digest(secret)
-        sessions[nextID] = Session(made: now, lastUsed: now, newest: digest, newestMade: now, newestUsed: now)
+        sessions[nextID] = Session(
+            name: Self.name(of: digest), made: now, lastUsed: now, newest: digest, newestMade: now, newestUsed: now)
         owners[digest] = nextID
         nextID += 1
         hasChanged = true
@@ -129,6 +132,11 @@ struct SessionTable: Sendable {
         sessions[id] = session
         return .session(id)
     }
+
+    func name(of id: ID) -> SHA256Digest? { sessions[id]?.name }
+
+    /// The name of a session with such a first secret.
+    static func name(of secret: SHA256Digest) -> SHA256Digest { digest("session " + secret.description) }
 
     /// Whether a session's secret is to be replaced now.
     func needsSecret(_ id: ID, now: Int64) -> Bool {

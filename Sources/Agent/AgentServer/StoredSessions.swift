@@ -14,6 +14,8 @@ struct StoredSessions: Equatable, Sendable {
 
     private struct Document: Codable {
         struct Entry: Codable {
+            /// Missing in files of earlier versions.
+            var name: String?
             var made: Int64
             var lastUsed: Int64
             var secret: String
@@ -35,7 +37,8 @@ struct StoredSessions: Equatable, Sendable {
         sessions = document.sessions.compactMap { entry in
             guard let newest = SHA256Digest(hex: entry.secret) else { return nil }
             return SessionTable.Session(
-                made: entry.made, lastUsed: entry.lastUsed, newest: newest, newestMade: nil, newestUsed: entry.used,
+                name: entry.name.flatMap { SHA256Digest(hex: $0) } ?? SessionTable.name(of: newest), made: entry.made,
+                lastUsed: entry.lastUsed, newest: newest, newestMade: nil, newestUsed: entry.used,
                 replaced: entry.replaced.flatMap { SHA256Digest(hex: $0) })
         }
     }
@@ -47,7 +50,8 @@ struct StoredSessions: Equatable, Sendable {
                 port: port,
                 sessions: sessions.map { session in
                     Document.Entry(
-                        made: session.made, lastUsed: session.lastUsed, secret: session.newest.description,
+                        name: session.name.description, made: session.made, lastUsed: session.lastUsed,
+                        secret: session.newest.description,
                         used: session.newestUsed, replaced: session.replaced?.description)
                 }))
     }

@@ -35,6 +35,7 @@ package final class Agent: Service, Sendable {
     let pairing: PairingRegistry
     let invitations: InvitationBoard
     let drops = DropRegistry()
+    let uploads: UploadRegistry
     let thumbnails: ThumbnailBoard
     let events: EventHub
     let fetching: FetchEnvironment
@@ -122,6 +123,9 @@ package final class Agent: Service, Sendable {
         thumbnails = ThumbnailBoard(
             loaded.thumbnails, setup.places, forThumbnails, cache: cache, index: index, folders: folders,
             isMetered: { setup.machine?.conditions.isMetered ?? false }, logger: setup.logger)
+        uploads = UploadRegistry(
+            file: UploadFile(path: setup.places.uploads), find: { folders.folder($0) }, threads: fetching.threads,
+            time: time, logger: logger)
         let inbox = IntroductionInbox(configuration)
         let pausesChanged = Signal()
         let sessions = SessionKeeper(
@@ -241,6 +245,7 @@ package final class Agent: Service, Sendable {
                 group.addTask { await self.policies.run() }
                 group.addTask { await self.radio.run() }
                 group.addTask { await self.admins.run() }
+                group.addTask { await self.uploads.run() }
                 if let board = self.setup.notices { group.addTask { await self.noticeFollower(board).run() } }
                 await self.tasks.run()
                 group.cancelAll()

@@ -44,102 +44,118 @@ static const unsigned char file_9[] = {
 };
 
 static const unsigned char file_10[] = {
-#embed "page/files-details.js"
+#embed "page/files-deleted.js"
 };
 
 static const unsigned char file_11[] = {
-#embed "page/files-list.js"
+#embed "page/files-details.js"
 };
 
 static const unsigned char file_12[] = {
-#embed "page/files-names.js"
+#embed "page/files-list.js"
 };
 
 static const unsigned char file_13[] = {
-#embed "page/files-preview.js"
+#embed "page/files-names.js"
 };
 
 static const unsigned char file_14[] = {
-#embed "page/files-scroll.js"
+#embed "page/files-preview.js"
 };
 
 static const unsigned char file_15[] = {
-#embed "page/files-select.js"
+#embed "page/files-scroll.js"
 };
 
 static const unsigned char file_16[] = {
-#embed "page/files-source.js"
+#embed "page/files-select.js"
 };
 
 static const unsigned char file_17[] = {
-#embed "page/files-thumbs.js"
+#embed "page/files-source.js"
 };
 
 static const unsigned char file_18[] = {
-#embed "page/files-tree.js"
+#embed "page/files-thumbs.js"
 };
 
 static const unsigned char file_19[] = {
-#embed "page/files.css"
+#embed "page/files-tree.js"
 };
 
 static const unsigned char file_20[] = {
-#embed "page/files.js"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_21[] = {
-#embed "page/icons.svg"
+#embed "page/files.css"
 };
 
 static const unsigned char file_22[] = {
-#embed "page/index.html"
+#embed "page/files.js"
 };
 
 static const unsigned char file_23[] = {
-#embed "page/invitations.js"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_24[] = {
-#embed "page/log.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_25[] = {
-#embed "page/pairing.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_26[] = {
-#embed "page/parts.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/reach.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/ready.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/refused.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/settings-patterns.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/settings-row.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/settings.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/style.css"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_34[] = {
+#embed "page/settings.js"
+};
+
+static const unsigned char file_35[] = {
+#embed "page/sha256.js"
+};
+
+static const unsigned char file_36[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_37[] = {
+#embed "page/upload.js"
+};
+
+static const unsigned char file_38[] = {
 #embed "page/views.css"
 };
 
@@ -158,31 +174,35 @@ static const struct web_page_file files[] = {
     {"doctor.js", file_7, sizeof file_7},
     {"dom.js", file_8, sizeof file_8},
     {"extraneous.js", file_9, sizeof file_9},
-    {"files-details.js", file_10, sizeof file_10},
-    {"files-list.js", file_11, sizeof file_11},
-    {"files-names.js", file_12, sizeof file_12},
-    {"files-preview.js", file_13, sizeof file_13},
-    {"files-scroll.js", file_14, sizeof file_14},
-    {"files-select.js", file_15, sizeof file_15},
-    {"files-source.js", file_16, sizeof file_16},
-    {"files-thumbs.js", file_17, sizeof file_17},
-    {"files-tree.js", file_18, sizeof file_18},
-    {"files.css", file_19, sizeof file_19},
-    {"files.js", file_20, sizeof file_20},
-    {"icons.svg", file_21, sizeof file_21},
-    {"index.html", file_22, sizeof file_22},
-    {"invitations.js", file_23, sizeof file_23},
-    {"log.js", file_24, sizeof file_24},
-    {"pairing.js", file_25, sizeof file_25},
-    {"parts.js", file_26, sizeof file_26},
-    {"reach.js", file_27, sizeof file_27},
-    {"ready.js", file_28, sizeof file_28},
-    {"refused.js", file_29, sizeof file_29},
-    {"settings-patterns.js", file_30, sizeof file_30},
-    {"settings-row.js", file_31, sizeof file_31},
-    {"settings.js", file_32, sizeof file_32},
-    {"style.css", file_33, sizeof file_33},
-    {"views.css", file_34, sizeof file_34},
+    {"files-deleted.js", file_10, sizeof file_10},
+    {"files-details.js", file_11, sizeof file_11},
+    {"files-list.js", file_12, sizeof file_12},
+    {"files-names.js", file_13, sizeof file_13},
+    {"files-preview.js", file_14, sizeof file_14},
+    {"files-scroll.js", file_15, sizeof file_15},
+    {"files-select.js", file_16, sizeof file_16},
+    {"files-source.js", file_17, sizeof file_17},
+    {"files-thumbs.js", file_18, sizeof file_18},
+    {"files-tree.js", file_19, sizeof file_19},
+    {"files-upload.js", file_20, sizeof file_20},
+    {"files.css", file_21, sizeof file_21},
+    {"files.js", file_22, sizeof file_22},
+    {"icons.svg", file_23, sizeof file_23},
+    {"index.html", file_24, sizeof file_24},
+    {"invitations.js", file_25, sizeof file_25},
+    {"log.js", file_26, sizeof file_26},
+    {"pairing.js", file_27, sizeof file_27},
+    {"parts.js", file_28, sizeof file_28},
+    {"reach.js", file_29, sizeof file_29},
+    {"ready.js", file_30, sizeof file_30},
+    {"refused.js", file_31, sizeof file_31},
+    {"settings-patterns.js", file_32, sizeof file_32},
+    {"settings-row.js", file_33, sizeof file_33},
+    {"settings.js", file_34, sizeof file_34},
+    {"sha256.js", file_35, sizeof file_35},
+    {"style.css", file_36, sizeof file_36},
+    {"upload.js", file_37, sizeof file_37},
+    {"views.css", file_38, sizeof file_38},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -256,10 +256,12 @@ package protocol LineWriter: Sendable {
 extension EndpointHandlers {
     /// Finds what a request is for and reads it.
     ///
-    /// - Parameter isFromBrowser: whether it came over TCP, with the cookie of a login.
+    /// - Parameters:
+    ///   - isFromBrowser: whether it came over TCP, with the cookie of a login.
+    ///   - session: what that login is called.
     /// - Throws: `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`; what the endpoint refuses a browser.
     package func route(
-        method: String, target: String, body: [UInt8], isFromBrowser: Bool = false
+        method: String, target: String, body: [UInt8], isFromBrowser: Bool = false, session: String? = nil
     ) throws -> RoutedRequest {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
@@ -273,7 +275,8 @@ extension EndpointHandlers {
             let subject = number == nil ? path : "A job"
             throw ControlError(.methodNotAllowed, "\(subject) does not support \(method); see docs/control-api.md.")
         }
-        let incoming = IncomingRequest(query: query, body: body, number: number, isFromBrowser: isFromBrowser)
+        let incoming = IncomingRequest(
+            query: query, body: body, number: number, isFromBrowser: isFromBrowser, session: session)
         let reply = try handler.reply(incoming)
         return RoutedRequest(endpoint: handler.endpoint, query: query, reply: reply)
     }

@@ -80,7 +80,7 @@ extension Endpoints {
 
 extension Endpoints {
     static let conflictEndpoints: [any AnyEndpoint] = [
-        versions, restoreVersion, conflicts, conflictDetails, resolveConflicts,
+        versions, deleted, versionBytes, restoreVersion, conflicts, conflictDetails, resolveConflicts,
     ]
 
     /// What is in the archives of replaced and deleted files: of the file, or of all in the directory; nil for all folders.
@@ -89,6 +89,28 @@ extension Endpoints {
         .get, "/v1/versions", "Archived versions", query(Query.path.optional),
         lines(ArchivedVersion.self, isPaged: true),
         errors: [.noSuchPath])
+
+    /// Files at and below a path that no device has any more and that are archived here.
+    package static let deleted = Endpoint(
+        .get, "/v1/deleted", "Deleted files that can be restored", query(Query.path),
+        lines(DeletedFile.self, isPaged: true), errors: [.noSuchPath])
+
+    /// Throws `tooLarge` for a version of more than 32 MiB, `noSuchPath` if there is none.
+    package static let versionBytes = Endpoint(
+        .get, "/v1/versions/bytes", "The bytes of an archived version",
+        query(
+            Query.path,
+            QueryPart(
+                fields: [RequestField(name: "at", value: .number(0...Int.max), isRequired: true)],
+                write: { (at: Int64) in [("at", String(at))] },
+                read: { query in
+                    guard let at = try query.count("at") else {
+                        throw ControlError(.invalidRequest, "at is missing: a time in seconds since 1970")
+                    }
+                    return Int64(at)
+                })
+        ).of({ VersionQuery(path: $0.0, at: $0.1) }, { ($0.path, $0.at) }),
+        raw(.bytes("application/octet-stream", hasRanges: false)), errors: [.noSuchPath, .tooLarge])
 
     /// Puts a copy of an archived version into the file's place, as a new version; what is there goes to the archive.
     /// Throws `confirmationNeeded` if something is there and that was not confirmed, `noSuchPath` if there is no version.

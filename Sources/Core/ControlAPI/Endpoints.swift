@@ -7,6 +7,7 @@ package enum Endpoints {
     /// In the order of `openapi.json`.
     package static let all: [any AnyEndpoint] =
         agentEndpoints + deviceEndpoints + folderEndpoints + selectionEndpoints + conflictEndpoints + entryEndpoints
+        + uploadEndpoints
         + pageEndpoints + settingsEndpoints
 }
 

@@ -223,6 +223,10 @@ extension ArchivedVersion: FieldNoted {
     package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("version"))] }
 }
 
+extension DeletedFile: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("deleted"))] }
+}
+
 extension ScrubEvent: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
         ["type": FieldNote(.oneOf(["plan", "progress", "damaged", "repaired", "failed", "done"]))]

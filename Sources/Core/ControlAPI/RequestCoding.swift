@@ -6,9 +6,15 @@ package struct IncomingRequest: Sendable {
     package var number: Int?
     /// Whether it came over TCP, with the cookie of a login.
     package var isFromBrowser: Bool
+    /// What that login is called, also after a restart of the agent; no secret. Nil for who opened the socket.
+    package var session: String?
 
-    package init(query: RequestQuery, body: [UInt8] = [], number: Int? = nil, isFromBrowser: Bool = false) {
-        (self.query, self.body, self.number, self.isFromBrowser) = (query, body, number, isFromBrowser)
+    package init(
+        query: RequestQuery, body: [UInt8] = [], number: Int? = nil, isFromBrowser: Bool = false,
+        session: String? = nil
+    ) {
+        (self.query, self.body, self.number) = (query, body, number)
+        (self.isFromBrowser, self.session) = (isFromBrowser, session)
     }
 }
 
@@ -33,7 +39,8 @@ package struct RequestField: Sendable {
 }
 
 package struct RequestBody: Sendable {
-    package var type: any (Decodable & Sendable).Type
+    /// Of the JSON; nil for bytes as they are.
+    package var type: (any (Decodable & Sendable).Type)?
     package var isRequired: Bool
 }
 

@@ -23,6 +23,44 @@ package struct ArchivedVersion: ControlLine, Equatable, Sendable {
     }
 }
 
+/// A file that no device has any more, and that can be restored from the folder's archive.
+package struct DeletedFile: ControlLine, Equatable, Sendable {
+    package var type = "deleted"
+    package var folder: String
+    /// Relative to the folder's root: where it was.
+    package var path: String
+    /// RFC 3339: when the last version of it went to the archive.
+    package var archived: String
+    /// Bytes of that version.
+    package var size: Int64
+    /// RFC 3339.
+    package var modified: String
+    /// How many versions of it are archived.
+    package var versions: Int
+    /// The first group of the id of the device that deleted it; nil if that is not known here.
+    package var deletedBy: String?
+
+    package init(
+        folder: String, path: String, archived: String, size: Int64, modified: String, versions: Int,
+        deletedBy: String? = nil
+    ) {
+        (self.folder, self.path, self.archived, self.size) = (folder, path, archived, size)
+        (self.modified, self.versions, self.deletedBy) = (modified, versions, deletedBy)
+    }
+}
+
+/// Asks for the bytes of an archived version.
+package struct VersionQuery: Equatable, Sendable, PathRequest {
+    /// Of a version that is read in one piece; larger ones are restored.
+    package static let byteLimit = 32 << 20
+
+    package var path: PathReference
+    /// As in `VersionRestore`.
+    package var at: Int64
+
+    package init(path: PathReference, at: Int64) { (self.path, self.at) = (path, at) }
+}
+
 /// Which version to put back into its place.
 package struct VersionRestore: Codable, Equatable, Sendable, PathRequest {
     package var path: PathReference

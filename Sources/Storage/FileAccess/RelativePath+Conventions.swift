@@ -40,6 +40,9 @@ extension RelativePath {
     /// Where `self` is put together before it is moved into place: in the same directory.
     package var temporaryPath: RelativePath? { try? replacingName(with: Self.temporaryName(for: name)) }
 
+    /// The temporary file of bytes that are to be at `self` and are known by a key; see `RootDirectory.stage(_:temporaryKey:)`.
+    package func temporary(key: String) -> RelativePath? { try? replacingName(with: Self.temporaryName(forKey: key)) }
+
     /// The name under which the file called `name` is put together; at most 160 bytes long, or 80 if `name` is longer
     /// than 145 bytes.
     package static func temporaryName(for name: String) -> String { temporaryName(forKey: temporaryKey(for: name)) }

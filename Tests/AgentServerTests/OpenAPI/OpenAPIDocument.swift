@@ -56,9 +56,15 @@ struct OpenAPIDocument {
         }
         if !parameters.isEmpty { operation["parameters"] = parameters }
         if let body = endpoint.body {
+            let content: JSON =
+                if let type = body.type {
+                    ["application/json": ["schema": schemas.schema(of: type)]]
+                } else {
+                    ["application/octet-stream": JSON()]
+                }
             operation["requestBody"] = [
                 "required": body.isRequired,
-                "content": ["application/json": ["schema": schemas.schema(of: body.type)]],
+                "content": content,
             ]
         }
         return operation

@@ -70,6 +70,7 @@ extension Agent {
                 finder: finder, entries: entries, index: index, configuration: configuration, thumbnails: thumbnails,
                 time: time),
             NoteRequests(finder: finder),
+            UploadRequests(finder: finder, uploads: uploads),
             VersionRequests(finder: finder),
             FetchRequests(finder: finder, index: index, devices: devices, fetching: fetching, transfers: transfers),
             ArchiveRequests(files: files),

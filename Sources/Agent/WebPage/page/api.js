@@ -20,11 +20,15 @@ function target(path, query = {}) {
   return text ? `/v1/${path}?${text}` : `/v1/${path}`;
 }
 
-async function send(method, path, { query, body, signal, headers = {} } = {}) {
+async function send(method, path, { query, body, data, signal, headers = {} } = {}) {
   const options = { method, signal, credentials: "same-origin", headers: { "X-Synctrain": "page", ...headers } };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
+  }
+  if (data !== undefined) {
+    options.body = data;
+    options.headers["Content-Type"] = "application/octet-stream";
   }
   let response;
   try {
@@ -61,6 +65,9 @@ export async function get(path, query, signal) { return (await send("GET", path,
 export async function post(path, body = {}, signal) { return (await send("POST", path, { body, signal })).json(); }
 export async function patch(path, body = {}) { return (await send("PATCH", path, { body })).json(); }
 export async function remove(path, query) { return (await send("DELETE", path, { query })).json(); }
+
+/** Sends bytes as they are. */
+export async function put(path, query, data, signal) { return (await send("POST", path, { query, data, signal })).json(); }
 
 /** Lines of NDJSON, each as it comes; leaving the loop ends the request. An error in the middle is thrown. */
 export async function* lines(method, path, { query, body, signal } = {}) {
@@ -115,6 +122,8 @@ export async function page(path, { limit, offset = 0, ...query }, signal) {
 /** Where the bytes of a file are, for `src`. */
 export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
+/** Where the bytes of an archived version are: `at` in seconds since 1970. */
+export function versionURL(reference, at) { return target("versions/bytes", { path: reference, at }); }
 export function memberURL(reference, member, { download = false } = {}) {
   return target("archive/member", { path: reference, member, download: download || undefined });
 }
@@ -133,7 +142,9 @@ export async function run(path, body, changed = () => {}) {
       changed(job);
       if (job.state === "running") return;
       jobs.delete(ask);
-      if (job.state === "done") resolve(job.result ?? {});
+      // Events of jobs come without the result.
+      if (job.state === "done" && job.result === undefined) get(`jobs/${job.id}`).then((found) => resolve(found.job.result ?? {}), () => resolve({}));
+      else if (job.state === "done") resolve(job.result);
       else reject(new APIError(job.error ?? { code: "interrupted", message: "The job was cancelled." }));
     };
     const ask = (job) => {

@@ -34,10 +34,10 @@ export const app = {
   },
   go(view, ...parts) { location.hash = address(view, ...parts); },
   address,
-  /** Says a thing that happened: to screen readers, and for a while below. */
-  say(text) {
-    document.getElementById("said").textContent = text;
-    notice(text, "info", 6000);
+  /** Says a thing that happened: to screen readers, and for a while below; `undo` takes it back, where that can be done. */
+  say(text, undo) {
+    document.getElementById("said").textContent = undo ? `${text} It can be undone.` : text;
+    notice(text, "info", undo ? 20_000 : 6000, undo);
   },
   /** Shows an error and what to do, until it is closed. */
   fail(error) {
@@ -93,12 +93,19 @@ function ask({ title, body, choices }) {
   });
 }
 
-function notice(text, kind, time) {
+function notice(text, kind, time, undo) {
   const notices = document.getElementById("notices");
   // The same thing said twice is one notice.
   for (const other of notices.children) if (other.dataset.text === text) other.remove();
   while (notices.children.length >= 5) notices.firstChild.remove();
   const box = h("div", { class: `notice ${kind}`, "data-text": text }, h("p", {}, text));
+  if (undo) {
+    box.append(button("Undo", async () => {
+      await app.attempt(undo);
+      box.remove();
+      document.getElementById("view").focus?.({ preventScroll: true });
+    }));
+  }
   box.append(button("Close", () => box.remove()));
   notices.append(box);
   if (time) setTimeout(() => box.remove(), time);

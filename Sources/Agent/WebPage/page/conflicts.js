@@ -93,10 +93,26 @@ export function conflicts(app, done) {
     for (const outcome of answer.outcomes ?? []) {
       if (outcome.problem) app.fail(new api.APIError({ message: outcome.problem }));
       else if (outcome.renamed) app.say(`Both versions are kept; the other is now ${outcome.renamed}.`);
-      else app.say(outcome.archived ? `Resolved; the other version is now ${outcome.archived}.` : "Resolved.");
+      else app.say(outcome.archived ? `Resolved; the other version is now ${outcome.archived}.` : "Resolved.", outcome.archived && undoing(conflict, keep));
     }
     app.refresh();
     load();
+  }
+
+  /**
+   * What takes a choice back. If the copy gave way it is there again, and with it the conflict; else the version that gave way is
+   * in its place again, and the one that was chosen is archived.
+   */
+  function undoing(conflict, keep) {
+    const isCopyKept = conflict[keep].path === conflict.copy;
+    const path = isCopyKept ? conflict.path : conflict.copy;
+    return async () => {
+      await api.post("versions/restore", { path: { text: reference(conflict.folder, path), workingDirectory: "/" }, confirmed: isCopyKept });
+      app.say(isCopyKept ? `Undone: the other version of ${conflict.path} is the newest again; the one that you kept is archived.`
+        : `Undone: ${conflict.path} is in conflict again.`);
+      app.refresh();
+      load();
+    };
   }
 
   return { element: part.element, load, stop: () => load.stop(), get count() { return cards.size; } };

@@ -1,6 +1,7 @@
 // All that is known of one entry, and what can be done with it.
 import { button, bytes, count, h, icon, reference, replace, when } from "./dom.js";
 import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
+import { secondsOf } from "./files-deleted.js";
 import { previewOf } from "./files-preview.js";
 import { removeEverywhere } from "./files-select.js";
 
@@ -120,7 +121,7 @@ export class Details {
       isFile ? button("Copy link", () => this.#link(path), { "data-key": "link" }) : null,
       canFetch ? button("Fetch now", () => this.#fetch(path), { "data-key": "fetch" }) : null,
       isRoot ? null : button("Delete everywhere…", async () => {
-        if (await removeEverywhere(app, [this.entry])) this.actions.changed();
+        if (await removeEverywhere(app, [this.entry], () => this.actions.changed())) this.actions.changed();
       }, { class: "danger", "data-key": "delete" }),
     ]);
   }
@@ -192,9 +193,20 @@ export class Details {
   #drawVersions(versions) {
     this.#once("versions", versions ?? [], this.versions, () => {
       if (!versions?.length) return null;
-      return [h("h3", {}, "Archived versions"), h("ul", { class: "devices" }, versions.map((version) => h("li", {},
-        h("span", {}, when(version.archived)), h("span", { class: "quiet" }, bytes(version.size)),
-        button("Restore", () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": `Restore the version of ${new Date(version.archived).toLocaleString()}` }))))];
+      const { entry } = this;
+      // The newest first: what is here now, then what was in its place until when.
+      return [h("h3", {}, "Versions"), h("ol", { class: "timeline" },
+        h("li", { "aria-current": "true" }, h("span", {}, "Now"), h("span", { class: "quiet" }, "modified ", when(entry.modified),
+          entry.details?.modifiedBy ? ` by ${this.#maker(entry.details.modifiedBy)}` : "", `, ${bytes(entry.size)}`)),
+        [...versions].reverse().map((version) => {
+          const time = new Date(version.archived).toLocaleString();
+          return h("li", {}, h("span", {}, "until ", when(version.archived)),
+            h("span", { class: "quiet" }, "modified ", when(version.modified), `, ${bytes(version.size)}`),
+            h("span", { class: "tools" },
+              button("Restore", () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": `Restore the version of ${time}` }),
+              h("a", { class: "button", href: this.app.api.versionURL(reference(version.folder, version.path), secondsOf(version.archived)),
+                download: nameOf(version.path), "data-key": `open ${version.archived}`, "aria-label": `Download the version of ${time}` }, "Download")));
+        }))];
     });
   }
 

@@ -27,6 +27,33 @@ export function stayingList(staying, total = staying.length) {
   total > 10 ? h("li", {}, `and ${(total - 10).toLocaleString()} more`) : null);
 }
 
+/** What the selection of the entries' folders says now, by folder. */
+async function selectionOf(app, entries) {
+  const texts = new Map();
+  for (const { folder } of entries) {
+    if (!texts.has(folder)) texts.set(folder, (await app.api.get("patterns", { folder })).text);
+  }
+  return texts;
+}
+
+/**
+ * What takes a change of the selection back: writes what it was before over what it is now, so that what somebody else has changed
+ * since is not lost. Undefined where that cannot be had. `done()` is called afterwards.
+ */
+async function undoing(app, entries, before, done) {
+  let after;
+  try { after = await selectionOf(app, entries); } catch { return undefined; }
+  const changed = [...before].filter(([folder, text]) => after.get(folder) !== text);
+  if (changed.length === 0) return undefined;
+  return async () => {
+    for (const [folder, text] of changed) {
+      await app.api.post("patterns", { folder, text, over: after.get(folder), dryRun: false });
+    }
+    app.say("Undone: the selection is as it was before.");
+    done?.();
+  };
+}
+
 /** Says by how much what is selected does not fit on the disk. */
 function tooLarge(plan) {
   const short = Math.max(0, ...plan.folders.map((folder) => folder.short ?? 0));
@@ -35,7 +62,7 @@ function tooLarge(plan) {
 }
 
 /** Asks what keeping the entries costs, and keeps them. Answers whether anything was changed. */
-export async function keep(app, entries) {
+export async function keep(app, entries, changed) {
   const body = { paths: paths(entries), select: true };
   const plan = await app.attempt(() => app.api.post("selection", { ...body, dryRun: true }));
   if (!plan) return false;
@@ -56,13 +83,14 @@ export async function keep(app, entries) {
     choices: [{ label: "Keep", value: "keep", kind: "main" }, { label: "Cancel", value: null }],
   });
   if (choice !== "keep") return false;
+  const before = await app.attempt(() => selectionOf(app, entries));
   const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
-  if (done) app.say(files ? `${name} is now kept; downloading ${bytes(size)}.` : `${name} is now kept.`);
+  if (done) app.say(files ? `${name} is now kept; downloading ${bytes(size)}.` : `${name} is now kept.`, before && await undoing(app, entries, before, changed));
   return Boolean(done);
 }
 
 /** Asks what letting the entries go frees and what stays, and lets them go. Answers whether anything was changed. */
-export async function letGo(app, entries) {
+export async function letGo(app, entries, changed) {
   const body = { paths: paths(entries), select: false };
   const plan = await app.attempt(() => app.api.post("selection", { ...body, local: "free", dryRun: true }));
   if (!plan) return false;
@@ -91,10 +119,11 @@ export async function letGo(app, entries) {
     choices,
   });
   if (!choice) return false;
+  const before = await app.attempt(() => selectionOf(app, entries));
   const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
   if (!done) return false;
   const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
-  app.say(gone ? `Deselected ${name}; freed ${bytes(gone)}.` : `Deselected ${name}.`);
+  app.say(gone ? `Deselected ${name}; freed ${bytes(gone)}.` : `Deselected ${name}.`, before && await undoing(app, entries, before, changed));
   return true;
 }
 
@@ -129,8 +158,35 @@ export async function changeMode(app, folder) {
   return Boolean(done);
 }
 
+/** What brings back what was deleted, where versions of it are archived here; undefined where none is. */
+async function restoring(app, done, changed) {
+  if (!done.folders) return undefined;
+  const names = done.folders.flatMap(({ folder, names: deleted }) => deleted.map((path) => ({ folder, path })));
+  const isArchived = async ({ folder, path }) => {
+    const { entries } = await app.api.page("deleted", { path: reference(folder, path), limit: 1, offset: 0 });
+    return entries.some((file) => file.path === path);
+  };
+  let isPossible = false;
+  try {
+    for (const name of names.slice(0, 20)) if (!isPossible) isPossible = await isArchived(name);
+  } catch { return undefined; }
+  if (!isPossible) return undefined;
+  return async () => {
+    let restored = 0;
+    for (const name of names) {
+      if (!await isArchived(name)) continue;
+      await app.api.post("versions/restore", { path: { text: reference(name.folder, name.path), workingDirectory: "/" }, confirmed: false });
+      restored += 1;
+    }
+    const files = done.folders.reduce((all, folder) => all + folder.files, 0);
+    app.say(restored < files ? `${restored.toLocaleString()} of ${count(files, "file")} restored; of the others no version is archived on this device.`
+      : `${count(restored, "file")} restored on all devices.`);
+    changed?.();
+  };
+}
+
 /** Asks what deleting the entries on all devices means, and does it. Answers whether anything was changed. */
-export async function removeEverywhere(app, entries) {
+export async function removeEverywhere(app, entries, changed) {
   const plan = await app.attempt(() => app.api.post("remove", { paths: paths(entries), dryRun: true }));
   if (!plan) return false;
   const files = sum(plan, (folder) => folder.files);
@@ -149,6 +205,6 @@ export async function removeEverywhere(app, entries) {
   });
   if (choice !== "delete") return false;
   const done = await app.attempt(() => app.api.run("remove", { paths: paths(entries), dryRun: false }));
-  if (done) app.say(`${name} was deleted on all devices.`);
+  if (done) app.say(`${name} was deleted on all devices.`, await restoring(app, done, changed));
   return Boolean(done);
 }

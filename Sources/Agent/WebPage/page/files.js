@@ -7,12 +7,14 @@ import { changeMode, keep, letGo } from "./files-select.js";
 import { PagedSource } from "./files-source.js";
 import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
+import { DeletedList } from "./files-deleted.js";
+import { Adding, uploads } from "./files-upload.js";
 
 export const title = "Files";
 export const icon = "files";
 
 const filters = [
-  ["all", "All"], ["here", "Only here"], ["selected", "Only kept"], ["conflicts", "Conflicts"], ["extraneous", "Extraneous"],
+  ["all", "All"], ["here", "Only here"], ["selected", "Only kept"], ["conflicts", "Conflicts"], ["extraneous", "Extraneous"], ["deleted", "Deleted"],
 ];
 const emptyTexts = {
   all: "This directory is empty.", here: "Nothing in this directory is on this disk.", selected: "Nothing in this directory is kept.",
@@ -84,11 +86,14 @@ class FilesView {
       if (event.key === "Escape" && this.isTreeShown) { this.#showTree(false); this.treeButton.focus(); }
     });
     this.middle = h("div", { class: "middle" }, this.list.root, this.overview);
+    this.deleted = new DeletedList(this.app, () => this.#refresh());
+    this.middle.append(this.deleted.element);
+    this.adding = new Adding(this.app, () => this.place, this.middle);
     replace(this.root,
       h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": "Place", class: "place" }, this.crumbs),
-        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.detailsButton),
+        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton),
       h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
-      this.summary);
+      uploads(this.app).element, this.summary);
     this.#showSort();
   }
 
@@ -167,6 +172,7 @@ class FilesView {
   /** Has the list stand at an entry, now or when its page comes. */
   #moveTo(entry) {
     this.coming = null;
+    if (!this.source) return;
     const index = this.source.findKnown((known) => known.path === entry.path && known.folder === entry.folder);
     if (index >= 0) this.list.moveTo(index, { quietly: true });
     else if (this.source.total === null) this.coming = entry;
@@ -179,6 +185,7 @@ class FilesView {
   }
 
   #showMissing(folder, path, error) {
+    this.deleted.close();
     this.place = { folder, path };
     this.source?.close();
     this.source = null;
@@ -203,6 +210,8 @@ class FilesView {
 
   #list() {
     const { folder, path } = this.place;
+    if (this.filter === "deleted") return this.#listDeleted();
+    this.deleted.close();
     const hadFocus = this.list.element.contains(document.activeElement) || document.activeElement === document.body
       || document.activeElement?.id === "view";
     const { by, order } = this.sort;
@@ -216,7 +225,22 @@ class FilesView {
     if (hadFocus) this.list.focus();
   }
 
+  /** What was deleted at and below the place. */
+  #listDeleted() {
+    const { folder, path } = this.place;
+    this.source?.close();
+    this.source = null;
+    this.coming = null;
+    this.overview.hidden = true;
+    this.list.root.hidden = true;
+    this.summary.textContent = "";
+    this.deleted.show(folder, path);
+    this.#drawCrumbs();
+    this.tree.show(folder, path);
+  }
+
   #use(source, options) {
+    this.deleted.close();
     this.source?.close();
     this.source = source;
     this.coming = null;
@@ -254,11 +278,13 @@ class FilesView {
     // The last of them is the place: where they do not fit, it is the one that is seen.
     this.crumbs.scrollLeft = this.crumbs.scrollWidth;
     this.detailsButton.hidden = folder === undefined;
+    this.adding.refresh();
     this.filterBox.hidden = folder === undefined;
     this.scope.hidden = folder === undefined;
   }
 
   #showOverview() {
+    this.deleted.close();
     this.asking?.abort();
     this.#rememberPosition();
     this.place = null;
@@ -372,7 +398,7 @@ class FilesView {
 
   async #tick(entry) {
     const before = document.activeElement;
-    const isChanged = await (tickSelects(entry) ? keep : letGo)(this.app, [entry]);
+    const isChanged = await (tickSelects(entry) ? keep : letGo)(this.app, [entry], () => this.#refresh());
     if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
     else this.list.focus();
     if (isChanged) this.#refresh();
@@ -485,6 +511,7 @@ class FilesView {
     const isDone = event.type === "job" && event.job?.state !== "running";
     if (!about.includes(event.type) && !isDone) return;
     if (event.folder && this.place && event.folder !== this.place.folder && !this.isSearching) return;
+    if (["folder-changed", "configuration-changed", "gap", "device-connected"].includes(event.type)) this.adding.refresh();
     this.#refreshSoon();
   }
 
@@ -497,6 +524,7 @@ class FilesView {
     clearTimeout(this.refreshing);
     this.refreshing = null;
     this.source?.refresh();
+    this.deleted.refresh();
     this.details.refresh();
     this.tree.refresh();
   }

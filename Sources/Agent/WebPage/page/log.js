@@ -20,7 +20,7 @@ export function mount(root, app) {
   const waiting = [];
   let frame = null;
 
-  const list = h("ol", { class: "records", tabindex: "0", role: "log", "aria-live": "off", "aria-label": "Log" });
+  const list = h("ol", { class: "records", tabindex: "0", "aria-label": "Log" });
   const text = h("input", { type: "search", placeholder: "Filter", "aria-label": "Lines containing this text" });
   const level = choice([["trace", "all levels"], ["info", "info and above"], ["notice", "notice and above"], ["warning", "warnings and errors"], ["error", "errors"]], "trace", { "aria-label": "Level" });
   const about = h("select", { "aria-label": "Subject" });

@@ -10,6 +10,8 @@ package struct AgentPlaces: Equatable, Sendable {
     package let linkKey: String
     /// Who is logged in to the page.
     package let sessions: String
+    /// Which files are being uploaded from the page.
+    package let uploads: String
     package let lock: String
     package let log: String
     /// A directory.
@@ -136,6 +138,7 @@ package struct AgentPlaces: Equatable, Sendable {
         index = state + "/index.sqlite"
         linkKey = state + "/http.key"
         sessions = state + "/http.sessions"
+        uploads = state + "/uploads.json"
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"

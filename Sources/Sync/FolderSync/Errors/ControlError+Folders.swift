@@ -45,6 +45,16 @@ extension ControlError {
         case .targetInsideFolder(let path):
             self.init(
                 .invalidRequest, "\(path) is inside the folder; choose a directory outside it", path: path)
+        case .nameTaken(let path):
+            self.init(.alreadyExists, "\(id):\(path) exists already; choose another name", path: path)
+        case .reservedName(let path):
+            self.init(
+                .invalidRequest, "\(path.prefix(200)): synctrain uses this name itself; choose another name", path: path
+            )
+        case .notComposed(let path):
+            self.init(
+                .invalidRequest, "\(path.prefix(200)): the name is not in Unicode normal form C; rename the file",
+                path: path)
         case .notSendOnly:
             self.init(.invalidRequest, "\(id) is not a send-only folder, so there is nothing to override", path: id)
         case .notReceiveOnly:

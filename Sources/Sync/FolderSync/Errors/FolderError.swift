@@ -19,6 +19,12 @@ package enum FolderError: Error, Equatable, Sendable {
     /// An absolute directory is needed to move to.
     case noTargetDirectory
     case targetInsideFolder(String)
+    /// Something has the name, here or on other devices.
+    case nameTaken(String)
+    /// The name is synctrain's own, or that of a temporary file.
+    case reservedName(String)
+    /// The name is not in Unicode's normal form C.
+    case notComposed(String)
 
     // MARK: the folder
 

@@ -39,6 +39,73 @@ package struct VersionReading: Sendable {
     }
 }
 
+extension VersionReading {
+    /// Those files at and below `path` that neither this disk nor any device has, in the order of their directories.
+    ///
+    /// - Throws: as `list`; `IndexStoreError`.
+    package func deleted(below path: String, emit: (DeletedFile) async throws -> Void) async throws {
+        let access = folder.archive
+        guard let archive = try await folder.onDisk({ try access.open(isCreating: false) }) else { return }
+        var waiting: [RelativePath?] = [nil]
+        if !path.isEmpty {
+            let path = try RelativePath(parsing: path)
+            let own = try await folder.onDisk {
+                try archive.list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) }
+            }
+            for file in try await deleted(own) { try await emit(file) }
+            waiting = [path]
+        }
+        while let directory = waiting.popLast() {
+            let listing = try await folder.onDisk { try archive.list(directory) }
+            for file in try await deleted(listing) { try await emit(file) }
+            waiting += listing.directories.reversed()
+        }
+    }
+
+    private func deleted(_ listing: VersionArchive.Listing) async throws -> [DeletedFile] {
+        var found: [DeletedFile] = []
+        let root = folder.root
+        for start in stride(from: 0, to: listing.versions.count, by: FolderIndex.pageLimit) {
+            let part = listing.versions[start..<min(start + FolderIndex.pageLimit, listing.versions.count)]
+            let names = part.map(\.name)
+            let present = try await folder.onDisk {
+                try names.map { try RelativePath($0).flatMap { try root.status(of: $0) } != nil }
+            }
+            for (((name, versions), facts), isPresent) in zip(zip(part, try await folder.index.facts(names)), present) {
+                guard !isPresent, facts.global.map({ $0.isDeleted || $0.isInvalid }) ?? true, let last = versions.last
+                else { continue }
+                let modified = last.status.modified
+                found.append(
+                    DeletedFile(
+                        folder: folder.id.rawValue, path: name, archived: WallTime(seconds: last.archived).rfc3339,
+                        size: last.status.size,
+                        modified: WallTime(seconds: modified.seconds, nanoseconds: modified.nanoseconds).rfc3339,
+                        versions: versions.count,
+                        deletedBy: facts.global.flatMap { $0.isDeleted ? $0.modifiedBy.description : nil }))
+            }
+        }
+        return found
+    }
+
+    /// The bytes of the version that was in a place at a time; see `VersionRestore`.
+    ///
+    /// - Throws: `RelativePathError`; `FolderError` if there is none; `ControlError` `tooLarge` beyond `limit`; `FileAccessError`.
+    package func bytes(of path: String, at time: Int64, limit: Int) async throws -> [UInt8] {
+        let (path, access) = (try RelativePath(parsing: path), folder.archive)
+        return try await folder.onDisk {
+            guard let archive = try access.open(isCreating: false),
+                let version = try archive.versions(of: path).version(at: time)
+            else { throw FolderError.noVersion(path.text, isAtTime: true) }
+            guard version.status.size <= limit else {
+                throw ControlError(
+                    .tooLarge, "The version has \(ByteText.size(version.status.size)). Restore it to open it.",
+                    path: path.text)
+            }
+            return try archive.root.open(reading: version.path).read(count: limit, at: 0)
+        }
+    }
+}
+
 /// Puts a copy of an archived version into its place; the archive keeps it until its rules let it go.
 package struct RestoreVersionStep: FolderStep {
     package let path: String

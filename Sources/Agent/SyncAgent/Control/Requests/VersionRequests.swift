@@ -7,6 +7,21 @@ struct VersionRequests: RequestGroup {
 
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.versions) { try await versions($0, emit: $1) }
+        table.on(Endpoints.deleted) { reference, emit in
+            let (folder, path) = try finder.resolve(finder.naming(reference))
+            try await folder.namingErrors {
+                try await VersionReading(folder: try folder.runner.reading()).deleted(below: path) {
+                    try await emit($0)
+                }
+            }
+        }
+        table.on(Endpoints.versionBytes) { query in
+            let (folder, path) = try finder.resolve(query.path)
+            return try await folder.namingErrors {
+                try await VersionReading(folder: try folder.runner.reading())
+                    .bytes(of: path, at: query.at, limit: VersionQuery.byteLimit)
+            }
+        }
         table.on(Endpoints.restoreVersion) { try await restoreVersion($0) }
         table.on(Endpoints.conflicts) { try await conflicts(folder: $0, emit: $1) }
         table.on(Endpoints.conflictDetails) { try await conflictDetails($0) }

@@ -1,0 +1,99 @@
+"""axe-core over every view, light and dark, wide and narrow. `make accessibility`; skipped where `SYNCTRAIN_AXE` names no axe.min.js."""
+
+import os
+
+import harness
+import pytest
+from page import PHONE, WIDE
+from process import wait_until
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+
+AXE = os.environ.get("SYNCTRAIN_AXE", "")
+FOLDER = "home"
+
+pytestmark = pytest.mark.skipif(not os.path.isfile(AXE), reason="no axe.min.js; run `make accessibility`")
+
+
+@pytest.fixture(scope="module")
+def setting(module_lab):
+    """An agent that has something to show in every view."""
+    agent, nas = module_lab.agent("laptop"), module_lab.syncthing("nas")
+    module_lab.introduce(agent, nas)
+    there = module_lab.folder_path(nas, FOLDER)
+    for name in ("Papers/letter.txt", "Papers/old.txt"):
+        harness.write(os.path.join(there, name), b"a letter\n")
+    agent.here = module_lab.share(agent, FOLDER, nas, mode="full")
+    agent.run("folder", "set", FOLDER, "versions=simple")
+    agent.wait_global(FOLDER, 2)
+    wait_until(lambda: os.path.exists(os.path.join(agent.here, "Papers/old.txt")), 30, "the files are here")
+    harness.write(os.path.join(there, "Papers/letter.txt"), b"another letter\n")
+    os.remove(os.path.join(there, "Papers/old.txt"))
+    nas.scan(FOLDER)
+    wait_until(lambda: not os.path.exists(os.path.join(agent.here, "Papers/old.txt")), 30, "one is gone")
+    agent.upload = os.path.join(module_lab.directory("source"), "big.bin")
+    harness.write(agent.upload, harness.pattern(6 << 20))
+    return agent
+
+
+def violations(page):
+    """What axe finds, in a few words each."""
+    with open(AXE) as file:
+        page.script(file.read())
+    found = page.script_async("return (await axe.run(document, {resultTypes: ['violations']})).violations")
+    assert isinstance(found, list), found
+    return [f"{one['id']}: {one['help']}: {node['html'][:160]} {node['failureSummary'][:300]}" for one in found for node in one["nodes"][:3]]
+
+
+def judge(page):
+    for size in (WIDE, PHONE):
+        for scheme in ("light", "dark"):
+            page.resize(size)
+            page.scheme(scheme)
+            assert violations(page) == [], f"{page.address} at {size}, {scheme}"
+
+
+@pytest.mark.parametrize("view", [
+    "files", f"files/{FOLDER}/Papers", f"files/{FOLDER}/Papers/letter.txt", "activity", "devices", "attention", "settings",
+    f"settings/folder/{FOLDER}", "log"])
+def test_no_view_has_a_violation(page, setting, view):
+    page.log_in(setting)
+    page.go(*view.split("/"))
+    name = view.split("/")[0]
+    page.wait(lambda: page.has(f"main.{name}") and page.text(f"main.{name}"), "the view")
+    if view.endswith("letter.txt"):
+        page.wait(lambda: page.has(".details .timeline"), "the versions")
+    judge(page)
+
+
+def test_deleted_files_have_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Papers")
+    page.wait(lambda: page.has(".list"), "the list")
+    Select(page.named("Which files to show", "combobox")).select_by_visible_text("Deleted")
+    page.wait(lambda: page.has(".deleted li"), "one that is gone")
+    judge(page)
+
+
+def test_what_is_being_added_has_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Papers")
+    page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+        "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 32 << 10})
+    try:
+        page.driver.find_element(By.CSS_SELECTOR, ".add-files input").send_keys(setting.upload)
+        page.wait(lambda: page.has(".adding progress"), "it has begun")
+        judge(page)
+        page.resize(WIDE)
+        page.click("Cancel adding big.bin")
+        page.wait(lambda: not page.has(".uploads:not([hidden])"), "it is cancelled")
+    finally:
+        page.driver.execute_cdp_cmd("Network.disable", {})
+
+
+def test_questions_have_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Papers", "letter.txt")
+    page.click("Delete everywhere…")
+    page.wait(lambda: page.has("dialog[open]"), "the question")
+    judge(page)
+    page.answer("Cancel")

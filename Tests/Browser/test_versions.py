@@ -1,0 +1,176 @@
+"""Old versions, deleted files and Undo: the way back, judged by the disk and by the other device."""
+
+import contextlib
+import os
+
+import harness
+import pytest
+from process import wait_until
+from selenium.webdriver.support.select import Select
+
+KEPT, PICKED = "home", "picks"
+
+
+class Setting:
+    def __init__(self, lab):
+        self.lab, self.nas, self.agent = lab, lab.syncthing("nas"), lab.agent("laptop")
+        lab.introduce(self.agent, self.nas)
+        for folder in (KEPT, PICKED):
+            harness.write(self.there(folder, "Papers/letter.txt"), b"first\n")
+        self.roots = {KEPT: lab.share(self.agent, KEPT, self.nas, mode="full"), PICKED: lab.share(self.agent, PICKED, self.nas)}
+        self.agent.run("folder", "set", KEPT, "versions=simple")
+        for folder in (KEPT, PICKED):
+            self.agent.wait_global(folder, 1)
+        self.both(KEPT, "Papers/letter.txt", b"first\n")
+
+    def here(self, folder, *path):
+        return os.path.join(self.roots[folder], *path)
+
+    def there(self, folder, *path):
+        return os.path.join(self.lab.folder_path(self.nas, folder), *path)
+
+    def both(self, folder, path, data):
+        """The same bytes on both devices, or nothing."""
+        for place in (self.here(folder, path), self.there(folder, path)):
+            wait_until(lambda place=place: read(place) == data, 30, f"{place}: {data!r}")
+
+    def change_there(self, folder, path, data):
+        """Writes a file on the other device, or removes it, and has that noticed."""
+        if data is None:
+            os.remove(self.there(folder, path))
+        else:
+            harness.write(self.there(folder, path), data)
+        self.nas.scan(folder)
+
+    @contextlib.contextmanager
+    def apart(self):
+        self.agent.run("pause", "--device", self.nas.id)
+        self.agent.wait_disconnected(self.nas.id)
+        try:
+            yield
+        finally:
+            self.agent.run("resume", "--device", self.nas.id)
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+@pytest.fixture(scope="module")
+def setting(module_lab):
+    return Setting(module_lab)
+
+
+@pytest.fixture
+def shown(setting, page):
+    return page.log_in(setting.agent)
+
+
+def undo(page, text):
+    page.wait(lambda: any(text in said for said in page.texts(".notice")), f"{text!r} is said")
+    page.click("Undo", within="#notices")
+
+
+def show(page, which):
+    Select(page.named("Which files to show", "combobox")).select_by_visible_text(which)
+
+
+def test_the_versions_of_a_file_are_a_time_line(shown, setting):
+    page = shown
+    for data in (b"second\n", b"the third\n"):
+        setting.change_there(KEPT, "Papers/letter.txt", data)
+        setting.both(KEPT, "Papers/letter.txt", data)
+    page.go("files", KEPT, "Papers", "letter.txt")
+    page.wait(lambda: len(page.all(".details .timeline li")) == 3, "what is now, and two before")
+    assert page.texts(".details .timeline li")[0].startswith("Now")
+    contents = page.script_async("""
+        return Promise.all([...document.querySelectorAll('.details .timeline a')].map(async (link) => {
+          const answer = await fetch(link.href);
+          return [answer.status, answer.headers.get('Content-Type'), await answer.text()];
+        }));""")
+    assert contents == [[200, "application/octet-stream", "second\n"], [200, "application/octet-stream", "first\n"]]
+    page.screenshot("versions")
+    page.find(".details .timeline li:last-child button").click()
+    page.answer("Restore")
+    setting.both(KEPT, "Papers/letter.txt", b"first\n")
+
+
+def test_a_deleted_file_has_a_way_back(shown, setting):
+    page = shown
+    setting.change_there(KEPT, "Papers/Taxes/old.txt", b"paid\n")
+    setting.both(KEPT, "Papers/Taxes/old.txt", b"paid\n")
+    setting.change_there(KEPT, "Papers/Taxes/old.txt", None)
+    setting.both(KEPT, "Papers/Taxes/old.txt", None)
+    page.go("files", KEPT, "Papers")
+    page.wait(lambda: "letter.txt" in page.text(".list"), "the list")
+    show(page, "Deleted")
+    # What is there in another version is not deleted.
+    page.wait(lambda: len(page.all(".deleted li")) == 1, "one that is gone")
+    assert "old.txt" in page.text(".deleted li") and "by nas" in page.text(".deleted li")
+    page.screenshot("deleted")
+    assert page.nameless() == [] and page.overflow() <= 0
+    page.click("Restore old.txt")
+    setting.both(KEPT, "Papers/Taxes/old.txt", b"paid\n")
+    page.wait_text(".deleted", "No deleted files that can be restored.")
+    show(page, "All")
+    page.wait(lambda: "Taxes" in page.text(".list"), "the list is back")
+
+
+def test_deleting_everywhere_can_be_undone(shown, setting):
+    page = shown
+    harness.write(setting.here(KEPT, "Papers/draft.txt"), b"a draft\n")
+    setting.agent.run("scan", KEPT)
+    setting.both(KEPT, "Papers/draft.txt", b"a draft\n")
+    page.go("files", KEPT, "Papers", "draft.txt")
+    page.click("Delete everywhere…")
+    page.answer("Delete everywhere")
+    wait_until(lambda: read(setting.here(KEPT, "Papers/draft.txt")) is None, 30, "it is deleted")
+    undo(page, "was deleted on all devices")
+    setting.both(KEPT, "Papers/draft.txt", b"a draft\n")
+
+
+def test_ticks_can_be_undone(shown, setting):
+    page, lines = shown, setting.here(PICKED, ".stignore")
+    before = read(lines)
+    page.go("files", PICKED)
+    page.click("Keep Papers on this device", "checkbox")
+    page.answer("Keep")
+    wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n", 30, "it is here")
+    kept = read(lines)
+    undo(page, "“Papers” is now kept")
+    wait_until(lambda: read(lines) == before, 10, "the lines are those of before")
+    page.click("Keep Papers on this device", "checkbox")
+    page.answer("Keep")
+    wait_until(lambda: read(lines) == kept, 10, "it is kept again")
+    page.wait(lambda: page.named("Keep Papers on this device", "checkbox").get_property("checked"), "the box says so")
+    page.click("Keep Papers on this device", "checkbox")
+    page.wait_text("dialog", "Stop keeping")
+    page.driver.find_element("css selector", "dialog button.main").click()
+    wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) is None, 30, "its space is free")
+    undo(page, "Deselected “Papers”")
+    wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n" and read(lines) == kept, 30, "it is here again")
+
+
+def test_a_choice_over_a_conflict_can_be_undone(shown, setting):
+    page = shown
+    setting.change_there(KEPT, "plan.txt", b"in the beginning\n")
+    setting.both(KEPT, "plan.txt", b"in the beginning\n")
+    with setting.apart():
+        for place, data, time in ((setting.here, b"mine\n", 1_790_000_000), (setting.there, b"theirs\n", 1_790_003_600)):
+            harness.write(place(KEPT, "plan.txt"), data)
+            os.utime(place(KEPT, "plan.txt"), (time, time))
+        setting.agent.run("scan", KEPT)
+        setting.nas.scan(KEPT)
+    wait_until(lambda: read(setting.here(KEPT, "plan.txt")) == b"theirs\n", 30, "theirs is the newer one")
+    page.go("attention")
+    card = '[data-conflict="plan.txt"]'
+    page.wait(lambda: page.has(card), "the conflict")
+    page.click("Keep mine", within=card)
+    page.answer("Keep mine")
+    wait_until(lambda: read(setting.here(KEPT, "plan.txt")) == b"mine\n", 30, "mine is in the place")
+    undo(page, "Resolved")
+    setting.both(KEPT, "plan.txt", b"theirs\n")
