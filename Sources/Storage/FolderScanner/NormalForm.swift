@@ -1,7 +1,7 @@
 /// Whether text is in Unicode's normal form C (UAX #15), in which names are announced.
 ///
 /// The standard library compares by it but does not tell; Foundation on Linux composes Hangul wrongly.
-enum NormalForm {
+package enum NormalForm {
     private struct Tables: Sendable {
         var composite: [UInt64: UInt32] = [:]
         var parts: [UInt32: (first: UInt32, second: UInt32)] = [:]
@@ -42,7 +42,8 @@ enum NormalForm {
     /// The characters up to here are left alone and compose with nothing before them.
     private static let firstInteresting: UInt32 = 0x300
 
-    static func isComposed(_ text: String) -> Bool {
+    /// Whether a name may be announced as it is.
+    package static func isComposed(_ text: String) -> Bool {
         var lastClass: UInt8 = 0
         var mayCompose = false
         for scalar in text.unicodeScalars {
