@@ -19,6 +19,9 @@ import Testing
         let reach = ReachRequest(addresses: [])
         for id in 0..<Int32(PeerRequests.reachLimit) { #expect(requests.take(.reachRequest(id: id, reach)) == nil) }
         #expect(requests.take(.reachRequest(id: -1, reach))?.contains("2 requests to test") == true)
+        let rename = RenameRequest(folder: FolderID("f"), from: "a", to: "b", nameCount: 1, digest: nil)
+        for id in 0..<Int32(PeerRequests.renameLimit) { #expect(requests.take(.renameRequest(id: id, rename)) == nil) }
+        #expect(requests.take(.renameRequest(id: -1, rename))?.contains("8 requests to rename") == true)
     }
 
     @Test(arguments: [
@@ -38,5 +41,6 @@ import Testing
         #expect(await requests.nextBlock() == nil)
         #expect(await requests.keeps.next() == nil)
         #expect(await requests.reaches.next() == nil)
+        #expect(await requests.renames.next() == nil)
     }
 }

@@ -87,6 +87,18 @@ final class ScriptedPeer: Sendable {
         events.compactMap { if case .reachAnswer(_, let answer) = $0 { answer } else { nil } }
     }
 
+    func rename(_ request: RenameRequest) {
+        wire.send(state.withLock { $0.machine.rename(request, at: .zero).bytes }, from: side)
+    }
+
+    var renameRequests: [(id: Int32, request: RenameRequest)] {
+        events.compactMap { if case .renameRequest(let id, let request) = $0 { (id, request) } else { nil } }
+    }
+
+    var renameAnswers: [RenameAnswer] {
+        events.compactMap { if case .renameAnswer(_, let answer) = $0 { answer } else { nil } }
+    }
+
     /// Bytes that may be no message.
     func say(bytes: [UInt8]) { wire.send(raw: ByteBuffer(bytes: bytes), from: side) }
 

@@ -102,7 +102,9 @@ final class Listener: Sendable {
         case .closed(let reason): trace.note("\(from) leaves \(to): \(reason)")
         case .keepRequest(_, let request):
             trace.note("\(from) to \(to): \(request.kind) \(request.entries.map(\.name).joined(separator: " "))")
-        case .hello, .response, .downloadProgress, .keepAnswer, .reachRequest, .reachAnswer: break
+        case .hello, .response, .downloadProgress, .keepAnswer, .reachRequest, .reachAnswer, .renameRequest,
+            .renameAnswer:
+            break
         }
     }
 }

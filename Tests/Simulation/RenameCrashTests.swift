@@ -1,3 +1,4 @@
+import BlockExchange
 import FileAccess
 import Selection
 import SyncTestKit
@@ -58,5 +59,49 @@ import Testing
             deaths += 1
         }
         #expect(deaths >= 8, "too few deaths for two replacements of the ignore file")
+    }
+
+    /// A device that renames something for another one dies: at each call that changes the disk, one after the other.
+    @Test(arguments: [FaultyDisk.End.killed, .powerLost])
+    func whatIsRenamedForAnotherDeviceHasOldOrNewNames(end: FaultyDisk.End) async throws {
+        let names = ["d/f", "d/e/g", "keep"]
+        var deaths = 0
+        while true {
+            let hasDied = Flag()
+            let changes = deaths
+            try await Simulation.run(seed: UInt64(changes + 1), weather: .init(agentCount: 2)) { simulation in
+                let (first, second) = (simulation.agents[0], simulation.agents[1])
+                #expect(first.files.makeDirectory("d") && first.files.makeDirectory("d/e"))
+                for name in names { #expect(first.files.write(Array(name.utf8), to: name)) }
+                first.process?.folder.boards.inbox.scanEverything()
+                #expect(try await simulation.settle() == [])
+                first.process?.folder.boards.status.set(hasScanned: true)
+                let context = try #require(second.process).folder.runner.reading()
+                let tree = try #require(try await RenameTree(at: RelativePath(parsing: "d"), in: context))
+                let request = RenameRequest(
+                    folder: SimulatedAgent.folder, from: "d", to: "moved", nameCount: tree.nameCount,
+                    digest: tree.digest)
+                first.disk.plan(end, after: changes)
+                await simulation.inProcess(of: first) { process in
+                    let answer = await process.folder.renaming.answer(request, from: second.id)
+                    if !first.disk.isDead { #expect(answer == RenameAnswer(.done)) }
+                }
+                if !first.isUp { hasDied.set() }
+                #expect(try await simulation.settle() == [])
+                let isNew = first.files.status("d/f") == nil
+                if !hasDied.isSet { #expect(isNew) }
+                for agent in [first, second] {
+                    for name in names {
+                        let new = name == "keep" ? name : "moved" + name.dropFirst()
+                        let content = agent.files.read(isNew ? new : name)
+                        #expect(content == Array(name.utf8), "agent \(agent.number) lost \(name)")
+                        if new != name { #expect(agent.files.status(isNew ? name : new) == nil) }
+                    }
+                }
+            }
+            guard hasDied.isSet else { break }
+            deaths += 1
+        }
+        #expect(deaths >= 2, "too few deaths for a durable rename")
     }
 }

@@ -42,6 +42,7 @@ package enum NormalForm {
     /// The characters up to here are left alone and compose with nothing before them.
     private static let firstInteresting: UInt32 = 0x300
 
+    /// Whether a name may be announced as it is.
     package static func isComposed(_ text: String) -> Bool {
         var lastClass: UInt8 = 0
         var mayCompose = false

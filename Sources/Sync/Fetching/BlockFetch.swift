@@ -112,6 +112,11 @@ package protocol BlockSource: Sendable {
     /// Asks or tells the device something about promises to keep files. Throws `RequestError`, also where it takes no such
     /// requests, or `CancellationError`.
     func keep(_ request: KeepRequest) async throws -> KeepAnswer
+    /// Whether the device renames things of a folder for this one.
+    func takesRenames(in folder: FolderID) -> Bool
+    /// Asks the device to rename something. Throws `RequestError`, `refused` where it takes no such requests, or
+    /// `CancellationError`; then an answer that still comes is dropped.
+    func rename(_ request: RenameRequest) async throws -> RenameAnswer
 }
 
 extension BlockSource {
@@ -119,6 +124,13 @@ extension BlockSource {
     ///
     /// - Throws: `RequestError.linkLost`, as sources without such requests do.
     package func keep(_ request: KeepRequest) async throws -> KeepAnswer { throw RequestError.linkLost }
+
+    package func takesRenames(in folder: FolderID) -> Bool { false }
+
+    /// Refuses every request to rename.
+    ///
+    /// - Throws: `RequestError.refused`.
+    package func rename(_ request: RenameRequest) async throws -> RenameAnswer { throw RequestError.refused(.generic) }
 }
 
 /// Gets blocks of one file from all devices that hold it, verified, in any order or in order.

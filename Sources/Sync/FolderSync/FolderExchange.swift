@@ -119,7 +119,7 @@ package final class FolderExchange: Sendable {
         return ClusterConfig.Folder(
             id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0,
             mode: configuration.statedMode, takesKeepRequests: true,
-            refusesChanges: configuration.readers.contains(device), devices: devices)
+            refusesChanges: configuration.readers.contains(device), takesRenameRequests: true, devices: devices)
     }
 
     /// What is known of this device's index and of another one's.

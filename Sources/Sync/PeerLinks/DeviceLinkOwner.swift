@@ -84,6 +84,13 @@ struct DeviceLinkOwner: PeerSessionOwner {
         return await folder.keeping.answer(request, from: device.id)
     }
 
+    func answer(_ request: RenameRequest) async -> RenameAnswer {
+        guard environment.mayUse(kind, route, with: device.id, for: .index, of: request.folder),
+            let folder = environment.folders.folder(request.folder, sharedWith: device.id)
+        else { return RenameAnswer(.notAllowed) }
+        return await folder.renaming.answer(request, from: device.id)
+    }
+
     func agree(_ session: PeerSession, performed: Signal, count: @Sendable () -> Int) async {
         var progress: [FolderID: FolderKeeping.Progress] = [:]
         var subscribed: [FolderID: FolderExchange] = [:]

@@ -42,6 +42,17 @@ package final class DeviceSource: BlockSource {
         return try await primary.keep(request)
     }
 
+    /// As of the link on which the device says what it takes.
+    package func takesRenames(in folder: FolderID) -> Bool {
+        state.withLock({ $0.primary })?.takesRenames(in: folder) ?? false
+    }
+
+    /// Over that link. Throws `RequestError`, or `CancellationError`.
+    package func rename(_ request: RenameRequest) async throws -> RenameAnswer {
+        guard let primary = state.withLock({ $0.primary }) else { throw RequestError.linkLost }
+        return try await primary.rename(request)
+    }
+
     /// Throws `RequestError`, or `CancellationError`.
     package func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
         let byteCount = Int(max(0, request.size))

@@ -12,6 +12,8 @@ final class PeerRequests: Sendable {
     static let keepLimit = 8
     /// Requests to test addresses. A synctrain has one under way.
     static let reachLimit = 2
+    /// Requests to rename. A synctrain has one or two under way.
+    static let renameLimit = 8
     /// Requests for blocks that are answered together, and bytes from which on no more are.
     static let together = 32
     static let togetherByteCount = 64 << 10
@@ -19,6 +21,7 @@ final class PeerRequests: Sendable {
     private let blocks = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: blockLimit)
     let keeps = BoundedQueue<(id: Int32, request: KeepRequest)>(limit: keepLimit)
     let reaches = BoundedQueue<(id: Int32, request: ReachRequest)>(limit: reachLimit)
+    let renames = BoundedQueue<(id: Int32, request: RenameRequest)>(limit: renameLimit)
 
     /// Keeps a request until somebody answers it. Never waits.
     ///
@@ -31,6 +34,8 @@ final class PeerRequests: Sendable {
             "more than \(Self.keepLimit) requests about promises are waiting for an answer"
         case .reachRequest(let id, let request) where !reaches.sendIfRoom((id, request)):
             "more than \(Self.reachLimit) requests to test addresses are waiting for an answer"
+        case .renameRequest(let id, let request) where !renames.sendIfRoom((id, request)):
+            "more than \(Self.renameLimit) requests to rename are waiting for an answer"
         default: nil
         }
     }
@@ -54,5 +59,6 @@ final class PeerRequests: Sendable {
         blocks.finish()
         keeps.finish()
         reaches.finish()
+        renames.finish()
     }
 }

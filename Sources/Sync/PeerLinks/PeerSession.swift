@@ -51,9 +51,11 @@ package final class PeerSession: BlockSource {
     private let localDevice: DeviceID
     private let state: Mutex<State>
     /// Who waits for an answer about promises; taken within `state` where both are.
-    private let keepWaiters = AnswerWaiters<KeepAnswer>()
+    let keepWaiters = AnswerWaiters<KeepAnswer>()
     /// The same about tests of addresses.
-    private let reachWaiters = AnswerWaiters<ReachAnswer>()
+    let reachWaiters = AnswerWaiters<ReachAnswer>()
+    /// The same about renaming.
+    let renameWaiters = AnswerWaiters<RenameAnswer>()
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
@@ -121,8 +123,17 @@ package final class PeerSession: BlockSource {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await self.readLoop(inbound, owner, outlet) }
                     group.addTask { try await self.answerLoop(owner) }
-                    group.addTask { try await self.keepLoop(owner) }
-                    group.addTask { try await self.reachLoop(owner) }
+                    group.addTask {
+                        try await self.answer(self.requests.keeps) { .keepAnswer(id: $0, await owner.answer($1)) }
+                    }
+                    group.addTask {
+                        try await self.answer(self.requests.reaches) {
+                            .reachAnswer(id: $0, await owner.answer($1, self))
+                        }
+                    }
+                    group.addTask {
+                        try await self.answer(self.requests.renames) { .renameAnswer(id: $0, await owner.answer($1)) }
+                    }
                     group.addTask { try await self.roleLoop(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
                     group.addTask { try await self.watchLoop(owner) }
@@ -212,28 +223,8 @@ package final class PeerSession: BlockSource {
         }
     }
 
-    /// Throws `RequestError`, also if the peer has not said on this link that it takes such requests, or `CancellationError`;
-    /// then an answer that still comes is dropped.
-    package func keep(_ request: KeepRequest) async throws -> KeepAnswer {
-        // Anything else ends a link with a Syncthing.
-        guard peerConfig?.folders.first(where: { $0.id == request.folder })?.takesKeepRequests == true else {
-            throw RequestError.refused(.generic)
-        }
-        return try await ask(keepWaiters, { $0.keep(request, at: $1) }, forget: { $0.forgetKeep($1) })
-    }
-
-    /// Whether the peer has said on this link that it tests addresses for others.
-    package var takesReachTests: Bool { peerConfig?.takesReachTests == true }
-
-    /// Has the peer test at which addresses it reaches this device. Throws `RequestError`, also if the peer has not said on this link
-    /// that it takes such requests, or `CancellationError`; then an answer that still comes is dropped.
-    package func test(_ request: ReachRequest) async throws -> ReachAnswer {
-        guard takesReachTests else { throw RequestError.refused(.generic) }
-        return try await ask(reachWaiters, { $0.reach(request, at: $1) }, forget: { $0.forgetReach($1) })
-    }
-
     /// Sends a request and waits for its answer. Throws `RequestError.linkLost` or `CancellationError`.
-    private func ask<Answer: Sendable>(
+    func ask<Answer: Sendable>(
         _ waiters: AnswerWaiters<Answer>,
         _ make: @Sendable (inout ConnectionMachine, MonotonicTime) -> (id: Int32, bytes: ByteBuffer),
         forget: @escaping @Sendable (inout ConnectionMachine, Int32) -> Void
@@ -430,7 +421,7 @@ package final class PeerSession: BlockSource {
         case .index(let batch):
             guard state.withLock({ $0.standing.takesIndexes }) else { return true }
             return await exchange.receive(.batch(batch)) || isOpen
-        case .request, .keepRequest, .reachRequest:
+        case .request, .keepRequest, .reachRequest, .renameRequest:
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
             if let reason = requests.take(event) {
                 close(reason: reason)
@@ -452,6 +443,7 @@ package final class PeerSession: BlockSource {
         case .keepAnswer(let id, let answer):
             keepWaiters.take(id)?.resume(returning: answer)
         case .reachAnswer(let id, let answer): reachWaiters.take(id)?.resume(returning: answer)
+        case .renameAnswer(let id, let answer): renameWaiters.take(id)?.resume(returning: answer)
         case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
             state.withLock { state in
@@ -484,23 +476,12 @@ package final class PeerSession: BlockSource {
         try Task.checkCancellation()
     }
 
-    /// Answers one request about promises after the other.
-    private func keepLoop(_ owner: some PeerSessionOwner) async throws {
+    /// Answers one request of a kind after the other.
+    private func answer<Request: Sendable>(
+        _ queue: BoundedQueue<(id: Int32, request: Request)>, _ make: (Int32, Request) async -> OutgoingMessage
+    ) async throws {
         await configSent.wait()
-        while let (id, request) = await requests.keeps.next() {
-            let answer = await owner.answer(request)
-            try await sendNow([.keepAnswer(id: id, answer)]).get()
-        }
-        try Task.checkCancellation()
-    }
-
-    /// Tests addresses for the peer, for one request after the other.
-    private func reachLoop(_ owner: some PeerSessionOwner) async throws {
-        await configSent.wait()
-        while let (id, request) = await requests.reaches.next() {
-            let answer = await owner.answer(request, self)
-            try await sendNow([.reachAnswer(id: id, answer)]).get()
-        }
+        while let (id, request) = await queue.next() { try await sendNow([await make(id, request)]).get() }
         try Task.checkCancellation()
     }
 
@@ -585,6 +566,7 @@ package final class PeerSession: BlockSource {
         answered.notify()
         keepWaiters.fail(RequestError.linkLost)
         reachWaiters.fail(RequestError.linkLost)
+        renameWaiters.fail(RequestError.linkLost)
         for (id, waiter) in waiters.sorted(by: { $0.key < $1.key }) {
             if let part, part.id == id {
                 waiter.continuation.resume(throwing: RequestError.cutShort(part.data))

@@ -22,6 +22,8 @@ package protocol PeerSessionOwner: IndexExchangeOwner {
     func answer(_ request: KeepRequest) async -> KeepAnswer
     /// The answer to a request to test how the peer is reached; made while the link lasts.
     func answer(_ request: ReachRequest, _ session: PeerSession) async -> ReachAnswer
+    /// The answer to a request to rename something.
+    func answer(_ request: RenameRequest) async -> RenameAnswer
     /// Tells the peer on the primary link what there is to tell of promises, for as long as the link has that role.
     ///
     /// - Parameters:
@@ -38,5 +40,6 @@ extension PeerSessionOwner {
     package func answer(_ request: ReachRequest, _ session: PeerSession) async -> ReachAnswer {
         ReachAnswer(refusal: .unavailable)
     }
+    package func answer(_ request: RenameRequest) async -> RenameAnswer { RenameAnswer(.failed) }
     package func agree(_ session: PeerSession, performed: Signal, count: @Sendable () -> Int) async {}
 }

@@ -92,7 +92,8 @@ extension ConnectionEvent {
         case .keepAnswer(let id, let answer): .keepAnswer(id: id, answer)
         case .closed(let reason): .close(reason: reason)
         case .reachAnswer(let id, let answer): .reachAnswer(id: id, answer)
-        case .hello, .request, .keepRequest, .reachRequest: nil
+        case .renameAnswer(let id, let answer): .renameAnswer(id: id, answer)
+        case .hello, .request, .keepRequest, .reachRequest, .renameRequest: nil
         }
     }
 }

@@ -240,7 +240,7 @@ package struct Cluster {
                 guard links[number].ends[end].exchange.received(batch, terms: .open) == .store else { continue }
                 names += devices[device].store(shared(batch), link: number, hops: devices[neighbour].hops)
             case .hello, .request, .response, .downloadProgress, .keepRequest, .keepAnswer, .reachRequest, .reachAnswer,
-                .closed:
+                .renameRequest, .renameAnswer, .closed:
                 break
             }
         }

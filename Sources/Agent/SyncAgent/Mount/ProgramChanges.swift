@@ -24,6 +24,7 @@ final class ProgramChanges: Sendable {
     private let entries: EntrySource
     private let listing: MountListing
     private let download: AbsentDownload
+    private let absentRename: AbsentRename
     private let files: OpenForWriting
 
     init(folder: Folder, entries: EntrySource, listing: MountListing, environment: FetchEnvironment) {
@@ -31,6 +32,7 @@ final class ProgramChanges: Sendable {
         self.entries = entries
         self.listing = listing
         download = AbsentDownload(folder: folder, entries: entries, environment: environment)
+        absentRename = AbsentRename(folder: folder, entries: entries, listing: listing)
         let (boards, time) = (folder.boards, entries.fetching.time)
         files = OpenForWriting(time: time) { holds in
             let names = boards.writing.announceOnce(holds)
@@ -222,10 +224,10 @@ final class ProgramChanges: Sendable {
     func rename(_ from: String, to: String, version: UInt64, keepsOther: Bool) async throws -> MountReply {
         let (source, target) = (try writable(from), try writable(to))
         guard let found = try await listing.look(from) else { throw MountFailure.notFound }
-        guard found.isHere else { throw MountFailure.absent }
         if from == to { return MountReply(.done) }
         let other = try await listing.look(to)
         if keepsOther, other != nil { throw MountFailure.exists }
+        guard found.isHere else { return try await renameAbsent(source, to: target, isFree: other == nil) }
         let context = try folder.runner.reading()
         let isPlain =
             found.kind != .directory && (other?.isHere ?? true) && other?.kind != .directory
@@ -237,12 +239,23 @@ final class ProgramChanges: Sendable {
                     source, to: target, replacing: keepsOther ? .nothing : .anything, durability: .deferred)
             }
         } else {
-            let isMeant = Self.isMeant(version)
-            try await folder.runner.perform(
-                RenameNameStep(from: source, to: target, keepsOther: keepsOther, isMeant: isMeant))
+            let step = RenameNameStep(
+                from: source, to: target, keepsOther: keepsOther, isMeant: Self.isMeant(version))
+            do {
+                try await folder.runner.perform(step)
+            } catch ProgramRefusal.absent {
+                return try await renameAbsent(source, to: target, isFree: other == nil)
+            }
         }
         folder.boards.writing.rename(from, to: to)
         written([from, to])
+        return MountReply(.done)
+    }
+
+    /// Has a device rename that has all of it. What takes the place of something is copied.
+    private func renameAbsent(_ from: RelativePath, to: RelativePath, isFree: Bool) async throws -> MountReply {
+        guard isFree else { throw MountFailure.absent }
+        try await absentRename.run(from, to: to)
         return MountReply(.done)
     }
 

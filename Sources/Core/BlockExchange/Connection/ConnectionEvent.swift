@@ -15,6 +15,9 @@ public enum ConnectionEvent: Equatable, Sendable {
     case reachRequest(id: Int32, ReachRequest)
     /// The answer to a reach request that was sent and not answered before.
     case reachAnswer(id: Int32, ReachAnswer)
+    case renameRequest(id: Int32, RenameRequest)
+    /// The answer to a rename request that was sent and not answered before.
+    case renameAnswer(id: Int32, RenameAnswer)
     /// The peer ends the connection; nothing follows.
     case closed(reason: String)
 }
@@ -56,6 +59,8 @@ public enum OutgoingMessage: Equatable, Sendable {
     case keepAnswer(id: Int32, KeepAnswer)
     /// Only towards a peer that has asked.
     case reachAnswer(id: Int32, ReachAnswer)
+    /// Only towards a peer that has asked.
+    case renameAnswer(id: Int32, RenameAnswer)
     case ping
     case close(reason: String)
 }

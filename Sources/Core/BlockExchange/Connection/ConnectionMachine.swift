@@ -47,6 +47,8 @@ public struct ConnectionMachine {
     private var keepRequests = OpenRequests()
     /// By addresses.
     private var reachRequests = OpenRequests()
+    /// By nothing.
+    private var renameRequests = OpenRequests()
     private var isClosed = false
 
     public init(
@@ -111,6 +113,7 @@ public struct ConnectionMachine {
                     throw error
                 }
             }
+            if case .renameAnswer(let id, _) = event, renameRequests.close(id) == nil { continue }
             return event
         }
         return nil
@@ -144,6 +147,7 @@ public struct ConnectionMachine {
             return frame(.downloadProgress, writer.bytes)
         case .keepAnswer(let id, let answer): return frame(.keepAnswer, answer.encoded(id: id))
         case .reachAnswer(let id, let answer): return frame(.reachAnswer, answer.encoded(id: id))
+        case .renameAnswer(let id, let answer): return frame(.renameAnswer, answer.encoded(id: id))
         case .ping: return frame(.ping, [])
         case .close(let reason):
             isClosed = true
@@ -184,6 +188,18 @@ public struct ConnectionMachine {
 
     /// Nobody waits for the answer any more; one that still comes is passed over.
     public mutating func forgetReach(_ id: Int32) { reachRequests.close(id) }
+
+    /// The bytes of a rename request and the id that its answer will carry. Only for a peer that said it takes them.
+    public mutating func rename(_ request: RenameRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
+        let id = renameRequests.takeID()
+        guard !isClosed else { return (id, ByteBuffer()) }
+        renameRequests.open(id, size: 0)
+        lastSent = now
+        return (id, frame(.renameRequest, request.encoded(id: id)))
+    }
+
+    /// Nobody waits for the answer any more; one that still comes is passed over.
+    public mutating func forgetRename(_ id: Int32) { renameRequests.close(id) }
 
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.

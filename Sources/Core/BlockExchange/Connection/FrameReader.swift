@@ -213,7 +213,8 @@ struct FrameReader {
         case .index, .indexUpdate: limits.bufferedByteCount
         case .clusterConfig, .downloadProgress: limits.configurationByteCount
         case .response: limits.responseByteCount
-        case .request, .ping, .close, .keepAnswer, .reachRequest, .reachAnswer: limits.smallMessageByteCount
+        case .request, .ping, .close, .keepAnswer, .reachRequest, .reachAnswer, .renameRequest, .renameAnswer:
+            limits.smallMessageByteCount
         case .keepRequest: limits.keepRequestByteCount
         }
     }
@@ -289,6 +290,12 @@ struct FrameReader {
         case .reachAnswer:
             let (id, answer) = try decode(body, ReachAnswer.self)
             return .event(.reachAnswer(id: id, answer))
+        case .renameRequest:
+            let (id, request) = try decode(body, RenameRequest.self)
+            return .event(.renameRequest(id: id, request))
+        case .renameAnswer:
+            let (id, answer) = try decode(body, RenameAnswer.self)
+            return .event(.renameAnswer(id: id, answer))
         case .ping:
             return .again
         case .close:

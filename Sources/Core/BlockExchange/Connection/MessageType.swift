@@ -14,6 +14,9 @@ enum MessageType: Int32, Sendable {
     /// See `ReachRequest`.
     case reachRequest = 1002
     case reachAnswer = 1003
+    /// See `RenameRequest`.
+    case renameRequest = 1004
+    case renameAnswer = 1005
 }
 
 /// What precedes every message.

@@ -17,12 +17,14 @@ public struct ClusterConfig: Equatable, Sendable {
         public var takesKeepRequests: Bool
         /// Field 1002, synctrain's own: the sender refuses changes that the receiver announces in this folder.
         public var refusesChanges: Bool
+        /// Field 1003, synctrain's own: the sender takes rename requests for this folder.
+        public var takesRenameRequests: Bool
         public var devices: [Device]
 
         public init(
             id: FolderID, label: String = "", type: Int32 = 0, disablesTemporaryIndexes: Bool = false,
             stopReason: Int32 = 0, mode: FolderMode? = nil, takesKeepRequests: Bool = false,
-            refusesChanges: Bool = false, devices: [Device] = []
+            refusesChanges: Bool = false, takesRenameRequests: Bool = false, devices: [Device] = []
         ) {
             self.id = id
             self.label = label
@@ -32,6 +34,7 @@ public struct ClusterConfig: Equatable, Sendable {
             self.mode = mode
             self.takesKeepRequests = takesKeepRequests
             self.refusesChanges = refusesChanges
+            self.takesRenameRequests = takesRenameRequests
             self.devices = devices
         }
     }
@@ -146,6 +149,9 @@ extension ClusterConfig.Folder {
             case 1002:
                 try reader.expect(tag, .varint)
                 refusesChanges = try reader.bool()
+            case 1003:
+                try reader.expect(tag, .varint)
+                takesRenameRequests = try reader.bool()
             case 16:
                 try reader.expect(tag, .bytes)
                 deviceCount += 1
@@ -177,6 +183,7 @@ extension ClusterConfig.Folder {
         if let mode { writer.field(1000, signed: Int64(mode.rawValue)) }
         writer.field(1001, flag: takesKeepRequests)
         writer.field(1002, flag: refusesChanges)
+        writer.field(1003, flag: takesRenameRequests)
     }
 }
 

@@ -14,6 +14,12 @@ extension FolderContext {
         }
     }
 
+    /// Throws `IgnoreError` where a line that is not the editor's own excludes a name, so that it could not be selected.
+    package func requireSelectable(_ path: String) throws {
+        guard selection.isLeftOut(path) else { return }
+        _ = try selectionEditor().selecting([path], whileSpace: true)
+    }
+
     /// The folder without the line that selected a name for as long as there was space, if it has one of its own.
     func droppingLine(of path: String, _ work: inout FolderWork) async throws -> FolderContext {
         guard hasLineWhileSpace(path) else { return self }

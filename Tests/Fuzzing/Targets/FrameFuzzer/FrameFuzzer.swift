@@ -71,7 +71,9 @@ private func check(_ event: ConnectionEvent) {
         precondition(request.offset >= 0 && request.size >= 0 && request.offset <= .max - Int64(request.size), "range")
     case .clusterConfig(let config):
         precondition(Set(config.folders.map(\.id)).count == config.folders.count, "folder twice")
-    case .hello, .response, .downloadProgress, .keepRequest, .keepAnswer, .reachAnswer, .closed: break
+    case .hello, .response, .downloadProgress, .keepRequest, .keepAnswer, .reachAnswer, .renameAnswer, .closed: break
+    case .renameRequest(_, let request):
+        precondition(max(request.from.utf8.count, request.to.utf8.count) <= limits.nameByteCount, "names")
     case .reachRequest(_, let request):
         precondition(request.addresses.count <= limits.addressesPerReachRequest, "addresses")
     }
