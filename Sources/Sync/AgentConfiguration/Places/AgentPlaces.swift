@@ -10,6 +10,10 @@ package struct AgentPlaces: Equatable, Sendable {
     package let linkKey: String
     /// Who is logged in to the page.
     package let sessions: String
+    /// What the page's password is checked with.
+    package let password: String
+    /// The page's own certificate and its key.
+    package let pageCertificate: String
     package let lock: String
     package let log: String
     /// A directory.
@@ -136,6 +140,8 @@ package struct AgentPlaces: Equatable, Sendable {
         index = state + "/index.sqlite"
         linkKey = state + "/http.key"
         sessions = state + "/http.sessions"
+        password = state + "/http.password"
+        pageCertificate = state + "/http.pem"
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"
