@@ -207,7 +207,7 @@ function showLogin() {
     location.protocol === "https:" ? passwordForm(retry) : [
       h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
       h("p", {}, "It opens this page with a login link that works once and expires after a minute.")]));
-  root.querySelector("input")?.focus();
+  document.getElementById("password")?.focus();
   const stop = poll(retry, 3000);
 }
 
