@@ -198,7 +198,8 @@ let layers = [
             .target(
                 name: "AgentServer",
                 dependencies: [
-                    "ControlAPI", "Cryptography", "WebPage", logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                    "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore, nioHTTP1, nioPosix,
+                    serviceLifecycle,
                 ]),
             // The files of the page: `Sources/Agent/WebPage/embed` writes which.
             .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
@@ -215,7 +216,7 @@ let layers = [
                     "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis",
                     "FileAccess",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
-                    "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Transport",
+                    "LinkSecurity", "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Transport",
                     "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1,
                     nioPosix,
@@ -354,7 +355,11 @@ let package = Package(
         .tests(of: "AgentConfiguration", ["BlockExchange", "Cryptography", "FileAccess"]),
         .tests(
             of: "AgentServer",
-            ["ControlAPI", "ControlClient", "Diagnosis", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
+            [
+                "ControlAPI", "ControlClient", "Cryptography", "Diagnosis", "LinkSecurity", "synctrain", logging,
+                nioCore,
+                nioPosix, serviceLifecycle,
+            ]),
         .tests(of: "AsyncTools", [nioPosix]),
         .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Transport"]),
         .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),

@@ -143,6 +143,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.logIn, LoginRequest(hasPage: true)),
         EndpointSample(Endpoints.logIn, LoginRequest(path: oddPath)),
         EndpointSample(Endpoints.logOut),
+        EndpointSample(Endpoints.setPassword, PasswordChange(password: "correct hörse")),
         EndpointSample(Endpoints.jobs),
         EndpointSample(Endpoints.job, 1),
         EndpointSample(Endpoints.endJob, 99),

@@ -1,4 +1,6 @@
 import ControlAPI
+import Cryptography
+import LinkSecurity
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -14,6 +16,16 @@ struct LinkServerTests {
     static func endpoint(host: String = "127.0.0.1", port: Int = 0) -> LinkEndpoint {
         LinkEndpoint(
             address: (host, port), hosts: ["nas.local"], key: [UInt8](repeating: 7, count: 32), now: { Self.now })
+    }
+
+    /// One that other machines reach.
+    static func securedEndpoint(host: String, port: Int = 0) throws -> LinkEndpoint {
+        let pem = try PageCertificate.generate(names: ["nas"], addresses: [], notBefore: now)
+        let password = try StoredPassword(
+            password: "correct horse", salt: Array(0..<16), parameters: PasswordTests.cheap)
+        return LinkEndpoint(
+            address: (host, port), hosts: ["nas.local"], key: [UInt8](repeating: 7, count: 32), now: { now },
+            tls: try ServerTLS(certificatePEM: pem.certificate, keyPEM: pem.key), password: try password.json())
     }
 
     /// The target of a good link to the one file that there is.
@@ -281,7 +293,7 @@ struct LinkServerTests {
         let first = Self.endpoint()
         try await ServerHarness.run(ScriptedControl(content: Self.content), links: first) { _ in
             let port = try #require(first.address?.split(separator: ":").last.flatMap { Int($0) })
-            let second = Self.endpoint(host: "0.0.0.0", port: port)
+            let second = try Self.securedEndpoint(host: "0.0.0.0", port: port)
             try await ServerHarness.run(ScriptedControl(content: Self.content), links: second) { harness in
                 let status = try await harness.client.call(Endpoints.status)
                 #expect(status == .sample)

@@ -110,6 +110,10 @@ final class ScriptedControl: Sendable {
             try self.note("log out")
             return LogOutAnswer(ended: 2)
         }
+        table.on(Endpoints.setPassword) { change in
+            try self.note("password \(change.password)")
+            return PasswordAnswer(ended: 2)
+        }
         addCluster(to: &table)
     }
 

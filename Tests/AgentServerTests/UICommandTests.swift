@@ -41,6 +41,34 @@ struct UICommandTests {
         #expect(await scene.run("ui", "--logout", "library:Films").code == 64)
     }
 
+    /// The password comes from standard input and is nowhere among the arguments.
+    @Test func setsThePassword() async {
+        var scene = Scene()
+        let lines = Box(["correct horse\r"])
+        scene.terminal.nextLine = {
+            let line = lines.current.first
+            if line != nil { lines.change { $0.removeFirst() } }
+            return line
+        }
+        let run = await scene.run("ui", "--set-password")
+        #expect(run.output == "The password is set. 2 browsers were logged out.\n")
+        #expect(scene.control?.asked == ["password correct horse"])
+        #expect(await scene.run("ui", "--set-password").code == 64, "nothing on standard input")
+        lines.change { $0 = ["short"] }
+        let short = await scene.run("ui", "--set-password")
+        #expect(short.code == 64 && short.errors.contains("at least 10 characters"))
+        #expect(await scene.run("ui", "--set-password", "--logout").code == 64)
+        // On a terminal it is asked for twice, and not shown.
+        scene.terminal.isInputTTY = true
+        let echo = Box<[Bool]>([])
+        scene.terminal.setEcho = { isOn in echo.change { $0.append(isOn) } }
+        lines.change { $0 = ["battery staple", "battery stable"] }
+        let differing = await scene.run("ui", "--set-password")
+        #expect(differing.code == 64 && differing.errors.contains("differ"))
+        #expect(echo.current == [false, true, false, true])
+        #expect(scene.control?.asked.count == 1)
+    }
+
     @Test func logsOut() async {
         let scene = Scene()
         #expect(await scene.run("ui", "--logout").output == "2 browsers were logged out.\n")

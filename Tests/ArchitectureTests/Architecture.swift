@@ -110,14 +110,14 @@ struct Architecture {
                 "PeerLinks", "PortMapping", "Proxies", "Transport", "TransportRelay", "TransportTCP",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
-            "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
+            "AgentServer": ["ControlAPI", "Cryptography", "LinkSecurity", "WebPage"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
                 "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
-                "FolderWatcher",
+                "FolderWatcher", "LinkSecurity",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
                 "SyncAgent", "SyncDecisions",
                 "Transport", "TransportBluetooth",

@@ -94,6 +94,14 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.status.httpRemark =
                 "Port 8394 cannot be used (another program uses it), so the page is at port 40001."
         },
+        AgentCase(
+            "page-reached", .note, "Other machines reach the page: https://192.0.2.1:8394, with TLS and the password.",
+            "synctrain config set http.listen 127.0.0.1:8394",
+            details: ["SHA-256 fingerprint of the certificate: AB:CD"]
+        ) {
+            $0.status.http = "https://192.0.2.1:8394"
+            $0.status.httpFingerprint = "AB:CD"
+        },
         AgentCase("agent-problem", .warning, "Port 21027 is in use; stop the other program.") {
             $0.status.problems = ["port 21027 is in use; stop the other program"]
         },

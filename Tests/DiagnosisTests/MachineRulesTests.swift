@@ -9,6 +9,7 @@ private let well = MachineFacts(
     files: [
         .init(.state, path: "/h", mode: 0o700), .init(.privateKey, path: "/h/key.pem", mode: 0o600),
         .init(.certificate, path: "/h/cert.pem", mode: 0o644), .init(.linkKey, path: "/h/http.key", mode: nil),
+        .init(.password, path: "/h/http.password", mode: nil), .init(.pageCertificate, path: "/h/http.pem", mode: nil),
         .init(.index, path: "/h/index.sqlite", mode: 0o600), .init(.controlSocket, path: "/h/agent.sock", mode: 0o600),
         .init(.configuration, path: "/h/config.toml", mode: 0o600),
     ],
@@ -53,6 +54,14 @@ struct MachineCase: Sendable, CustomTestStringConvertible {
             "link-key-mode", .problem,
             "Other users can read the key that links are signed with (/h/http.key, mode 0640).",
             "chmod 600 /h/http.key", setMode(.linkKey, 0o640)),
+        MachineCase(
+            "password-mode", .problem,
+            "Other users can read what the page's password is checked with (/h/http.password, mode 0640).",
+            "chmod 600 /h/http.password", setMode(.password, 0o640)),
+        MachineCase(
+            "page-key-mode", .problem,
+            "Other users can read the key of the page's certificate (/h/http.pem, mode 0644).",
+            "chmod 600 /h/http.pem", setMode(.pageCertificate, 0o644)),
         MachineCase(
             "socket-mode", .problem, "Other users can control the agent (/h/agent.sock, mode 0666).",
             "chmod 600 /h/agent.sock", setMode(.controlSocket, 0o666)),

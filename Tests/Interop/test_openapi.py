@@ -103,7 +103,7 @@ def test_what_is_wrong_is_an_error_of_ours(setting):
     for path, operations in description["paths"].items():
         for method, operation in operations.items():
             # A pairing waits for others; login links are made on the socket alone.
-            if "requestBody" not in operation or path in ("/v1/pair", "/v1/sessions"):
+            if "requestBody" not in operation or path in ("/v1/pair", "/v1/sessions", "/v1/password"):
                 continue
             for body in (b"", b"[]", b"null", b"{", b'"x"', b"\xff", b'{"paths":7}'):
                 answer, data = page.ask(method.upper(), path, body)

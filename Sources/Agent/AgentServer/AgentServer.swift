@@ -119,6 +119,12 @@ package struct AgentServer: Service {
     /// Nil, and the endpoint says why, if nothing is to be listened on or it cannot be.
     private func open(_ links: LinkEndpoint) async -> NIOAsyncChannel<Connection, Never>? {
         guard let host = links.host else { return nil }
+        // Never by accident: whatever the caller has decided.
+        guard links.isThisMachine || links.isSecured else {
+            links.failed("Other machines reach \(host), and the page has no password or no certificate.")
+            logger.error("\(links.problem ?? "")")
+            return nil
+        }
         var obstacle: String?
         for port in links.candidates {
             do {
@@ -155,8 +161,12 @@ package struct AgentServer: Service {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .bind(host: host, port: port) { [limits] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try Connection(channel: channel, limits: limits) { request throws(ControlError) in
-                        try links.admission(of: request)
+                    let arrival = TLSDoor.Arrival()
+                    if let tls = links.tls {
+                        try channel.pipeline.syncOperations.addHandler(TLSDoor(tls: tls, arrival: arrival))
+                    }
+                    return try Connection(channel: channel, limits: limits) { request throws(ControlError) in
+                        try links.admission(of: request, isPlain: arrival.isPlain)
                     }
                 }
             }

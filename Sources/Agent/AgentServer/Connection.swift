@@ -99,7 +99,7 @@ final class RequestCollector: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard promise != nil else { return }
         switch Self.unwrapInboundIn(data) {
-        case .head(let head): begin(head)
+        case .head(let head): begin(head, from: context.channel.remoteAddress)
         case .body(let part):
             guard let limit = request?.admission.bodyLimit, let count = request?.body.count else { return }
             if part.readableBytes > limit - count {
@@ -115,9 +115,10 @@ final class RequestCollector: ChannelInboundHandler {
         }
     }
 
-    private func begin(_ head: HTTPRequestHead) {
+    private func begin(_ head: HTTPRequestHead, from address: SocketAddress?) {
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
         var request = ControlRequest(head: head)
+        request.source = address
         do throws(ControlError) {
             request.admission = try admit(request)
         } catch {

@@ -1,4 +1,5 @@
 import ControlAPI
+import NIOCore
 import NIOHTTP1
 
 /// What the control server reads of an HTTP request.
@@ -25,6 +26,8 @@ struct ControlRequest: Equatable, Sendable {
     var body: [UInt8] = []
     /// What it is let in for; set when its head has come.
     var admission = Admission.user
+    /// Who asks; nil where that is not known.
+    var source: SocketAddress?
 
     /// The target without its query.
     var path: Substring { target.prefix { $0 != "?" } }

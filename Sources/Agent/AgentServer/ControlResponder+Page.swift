@@ -10,13 +10,16 @@ extension ControlRequest {
 
 extension LinkEndpoint {
     /// What a request that came over TCP is let in for.
-    func admission(of request: ControlRequest) throws(ControlError) -> Admission {
+    ///
+    /// - Parameter isPlain: it came without TLS.
+    func admission(of request: ControlRequest, isPlain: Bool) throws(ControlError) -> Admission {
         guard let cookie else {
             throw ControlError(.stopping, "The agent is stopping. Start it again and repeat this.", isRetryable: true)
         }
-        return try NetworkGuard(hosts: RequestGuard(hosts: hosts), cookie: cookie).admission(of: request) {
-            sessions.session(of: $0)
-        }
+        let guardian = NetworkGuard(
+            hosts: RequestGuard(hosts: hosts, scheme: scheme), cookie: cookie, takesPassword: tls != nil)
+        if isPlain, tls != nil { return try guardian.plainAdmission(of: request) }
+        return try guardian.admission(of: request) { sessions.session(of: $0) }
     }
 }
 
@@ -62,6 +65,33 @@ extension ControlResponder {
         }
         try await sink.begin(status: 303, contentType: "text/plain; charset=utf-8", contentLength: 0, headers: headers)
         try await sink.end()
+    }
+
+    /// Makes a session for who has the password.
+    func answerPassword(_ request: ControlRequest, through sink: ResponseSink) async throws {
+        guard let links, let cookie = links.cookie else {
+            throw ControlError(.stopping, "The agent is stopping. Start it again and repeat this.", isRetryable: true)
+        }
+        guard let login = try? ControlJSON.decode(PasswordLogin.self, from: request.body),
+            login.password.utf8.count <= PasswordChange.longest
+        else {
+            throw ControlError(.invalidRequest, "A login has a JSON body with `password`.")
+        }
+        let from = request.source?.ipAddress ?? "an unknown address"
+        let secret: String
+        do throws(ControlError) {
+            secret = try await links.logIn(login.password, from: request.source)
+        } catch {
+            if error.code == .noPermission || error.code == .loginBlocked {
+                logger.warning("A login with the password from \(from) was refused: \(error)")
+            }
+            throw error
+        }
+        logger.notice("A browser at \(from) has logged in with the password.")
+        await links.save(logger)
+        try await sink.answer(
+            json: try ControlJSON.encode(Done()),
+            headers: [("set-cookie", cookie.setting(secret, for: links.sessions.idleTime))])
     }
 
     /// Over TCP a browser may show the file, and it goes at the pace of links.

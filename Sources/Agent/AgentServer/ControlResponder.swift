@@ -27,6 +27,12 @@ struct ControlResponder: Sendable {
         do {
             switch request.admission {
             case .page(let name): return try await answerPage(name, request, through: sink)
+            case .password: return try await answerPassword(request, through: sink)
+            case .redirect(let address):
+                try await sink.begin(
+                    status: 307, contentType: "text/plain; charset=utf-8", contentLength: 0,
+                    headers: [("location", address)])
+                return try await sink.end()
             case .login: return try await answerLogin(request, through: sink)
             case .link: return try await answerLink(request, through: sink)
             case .user where request.path == LinkTarget.path: return try await answerLink(request, through: sink)

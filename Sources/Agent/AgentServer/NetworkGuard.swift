@@ -8,6 +8,10 @@ enum Admission: Equatable, Sendable {
     case page(name: String)
     /// The link that logs in.
     case login
+    /// The password, from a page of ours.
+    case password
+    /// Over a connection without TLS, where there should be: the page at its `https` address.
+    case redirect(to: String)
     /// A signed link to a file.
     case link
     /// The API, by a cookie.
@@ -17,7 +21,9 @@ enum Admission: Equatable, Sendable {
     var bodyLimit: Int {
         switch self {
         case .user, .session: ControlLimits.requestBody
-        case .page, .login, .link: 0
+        // The longest password, each byte as an escape of JSON.
+        case .password: 6 * PasswordChange.longest + 64
+        case .page, .login, .redirect, .link: 0
         }
     }
 }
@@ -30,6 +36,20 @@ struct NetworkGuard: Sendable {
 
     let hosts: RequestGuard
     let cookie: SessionCookie
+    /// Whether browsers log in with a password, over TLS.
+    var takesPassword = false
+
+    /// What a request is let in for that came without TLS where there should be: it is told where to go. Nothing that it brought
+    /// with it is used, or repeated: a login link that went over the network in the open is no secret any more.
+    func plainAdmission(of request: ControlRequest) throws(ControlError) -> Admission {
+        guard hosts.objection(hosts: request.hosts, origins: []) == nil, let host = request.hosts.first else {
+            throw ControlError(.invalidRequest, "This port takes HTTPS only. Open the page at its https:// address.")
+        }
+        guard request.path == "/", request.method == "GET" || request.method == "HEAD" else {
+            throw ControlError(.invalidRequest, "This port takes HTTPS only. Use https://\(host.lowercased())/.")
+        }
+        return .redirect(to: "https://\(host.lowercased())/")
+    }
 
     /// - Parameter session: the session that a cookie's value is the secret of; nil if it is none.
     func admission(
@@ -40,26 +60,32 @@ struct NetworkGuard: Sendable {
         }
         let path = request.path
         if path == LinkTarget.path { return .link }
-        if path == "/login" { return .login }
+        if path == "/login" {
+            guard takesPassword, request.method == "POST" else { return .login }
+            try checkSite(request)
+            try checkChange(request)
+            return .password
+        }
         if path == "/" { return .page(name: PageFile.index) }
         if path.hasPrefix("/page/") { return .page(name: String(path.dropFirst("/page/".count))) }
         guard path.hasPrefix("/v1/") else {
             throw ControlError(.notFound, "No such resource: \(path.prefix(80)); see docs/control-api.md.")
         }
         // A cookie goes with whatever a page of another port of this machine asks, too: the browser says who asks.
-        guard request.fetchSites.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
-            throw ControlError(.noPermission, "Requests from other sites are refused.")
-        }
+        try checkSite(request)
         guard let session = cookie.values(in: request.cookies).lazy.compactMap(session).first else {
             throw ControlError(
                 .notLoggedIn,
-                "This browser is not logged in. Run `synctrain ui` to open the page.")
+                takesPassword
+                    ? "This browser is not logged in. Enter the password on the page."
+                    : "This browser is not logged in. Run `synctrain ui` to open the page.")
         }
         if request.method != "GET", request.method != "HEAD" {
-            guard !request.origins.isEmpty, request.pageFields == [Self.pageValue] else {
+            try checkChange(request)
+            guard path != Endpoints.setPassword.id.path else {
                 throw ControlError(
                     .noPermission,
-                    "Changes need the Origin of the page and the header X-Synctrain: page.")
+                    "The password can only be set on this device. Run `synctrain ui --set-password` there.")
             }
             guard path != "/v1/sessions" || request.method != "POST" else {
                 throw ControlError(
@@ -67,5 +93,19 @@ struct NetworkGuard: Sendable {
             }
         }
         return .session(session)
+    }
+
+    private func checkSite(_ request: ControlRequest) throws(ControlError) {
+        guard request.fetchSites.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
+            throw ControlError(.noPermission, "Requests from other sites are refused.")
+        }
+    }
+
+    private func checkChange(_ request: ControlRequest) throws(ControlError) {
+        guard !request.origins.isEmpty, request.pageFields == [Self.pageValue] else {
+            throw ControlError(
+                .noPermission,
+                "Changes need the Origin of the page and the header X-Synctrain: page.")
+        }
     }
 }

@@ -2,8 +2,13 @@
 struct RequestGuard: Equatable, Sendable {
     /// Names besides `localhost` and addresses in numbers, in lower case.
     var hosts: Set<String>
+    /// `http` or `https`, as the page's own origin has it.
+    var scheme: String
 
-    init(hosts: [String] = []) { self.hosts = Set(hosts.map { $0.lowercased() }) }
+    init(hosts: [String] = [], scheme: String = "http") {
+        self.hosts = Set(hosts.map { $0.lowercased() })
+        self.scheme = scheme
+    }
 
     /// Why a request with these `Host` and `Origin` fields is refused; nil if it is not.
     func objection(hosts fields: [String], origins: [String]) -> String? {
@@ -13,10 +18,11 @@ struct RequestGuard: Equatable, Sendable {
         }
         guard Self.isAddress(name) || name == "localhost" || hosts.contains(name) else {
             return
-                "The host name \(name.prefix(80)) is not allowed. Use 127.0.0.1, or add the name to `hosts` in [http]."
+                "The host name \(name.prefix(80)) is not allowed. Use \(scheme == "http" ? "127.0.0.1" : "the IP address"), or add the name to `hosts` in [http]."
         }
         // Browsers say which page asks when it is another's.
-        guard origins.isEmpty || origins.count == 1 && origins[0].lowercased() == "http://" + fields[0].lowercased()
+        guard
+            origins.isEmpty || origins.count == 1 && origins[0].lowercased() == "\(scheme)://" + fields[0].lowercased()
         else { return "Requests from other sites are refused." }
         return nil
     }

@@ -3,14 +3,20 @@
 /// Cookies know hosts and no ports, so that the name has it: agents of one machine do not overwrite each other's.
 struct SessionCookie: Equatable, Sendable {
     let name: String
+    private let isSecure: Bool
 
-    init(port: Int) { name = "synctrain-\(port)" }
+    /// - Parameter isSecure: the page is encrypted. Then browsers take the cookie from nobody who is not (`__Host-`), and show it
+    ///   to nobody who is not (`Secure`).
+    init(port: Int, isSecure: Bool = false) {
+        name = "\(isSecure ? "__Host-" : "")synctrain-\(port)"
+        self.isSecure = isSecure
+    }
 
-    /// `Set-Cookie` for a secret of letters and digits. No `Secure`: the page is not encrypted.
+    /// `Set-Cookie` for a secret of letters and digits.
     ///
     /// - Parameter time: seconds that the browser keeps it.
     func setting(_ secret: String, for time: Int64) -> String {
-        "\(name)=\(secret); Max-Age=\(time); Path=/; HttpOnly; SameSite=Strict"
+        "\(name)=\(secret); Max-Age=\(time); Path=/; \(isSecure ? "Secure; " : "")HttpOnly; SameSite=Strict"
     }
 
     /// What the fields of a request give for it. A browser may have several of one name; only the first few count.

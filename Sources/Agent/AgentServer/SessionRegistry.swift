@@ -91,6 +91,18 @@ final class SessionRegistry: Sendable {
         return secret
     }
 
+    /// The secret of a new session for who has shown the password.
+    func open() -> String {
+        let secret = secret()
+        let endings = state.withLock { state in
+            var ended: [SessionTable.ID] = []
+            state.table.begin(secret, now: now(), ended: &ended)
+            return ended.flatMap { state.answers.removeValue(forKey: $0)?.values.map { $0 } ?? [] }
+        }
+        for end in endings { end() }
+        return secret
+    }
+
     /// The session of a secret; nil if there is none, or none any more.
     func session(of secret: some StringProtocol) -> SessionTable.ID? {
         let (found, endings) = state.withLock { state in

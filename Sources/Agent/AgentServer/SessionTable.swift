@@ -89,6 +89,12 @@ struct SessionTable: Sendable {
     /// that had to end for it are in `ended`.
     mutating func redeem(_ token: String, for secret: String, now: Int64, ended: inout [ID]) -> Bool {
         guard let made = tokens.removeValue(forKey: Self.digest(token)), isGood(made, now) else { return false }
+        begin(secret, now: now, ended: &ended)
+        return true
+    }
+
+    /// Makes a session. The ids of sessions that had to end for it are in `ended`.
+    mutating func begin(_ secret: String, now: Int64, ended: inout [ID]) {
         endOld(now: now, &ended)
         while sessions.count >= limits.sessions,
             let oldest = sessions.min(by: { $0.value.lastUsed < $1.value.lastUsed })
@@ -102,7 +108,6 @@ struct SessionTable: Sendable {
         owners[digest] = nextID
         nextID += 1
         hasChanged = true
-        return true
     }
 
     /// What a secret is good for.

@@ -46,7 +46,8 @@ package struct MachineReading: Sendable {
     private var files: [MachineFacts.File] {
         [
             (.state, String(places.privateKey.dropLast("/key.pem".count))), (.privateKey, places.privateKey),
-            (.certificate, places.certificate), (.linkKey, places.linkKey), (.index, places.index),
+            (.certificate, places.certificate), (.linkKey, places.linkKey),
+            (.password, places.password), (.pageCertificate, places.pageCertificate), (.index, places.index),
             (.controlSocket, places.controlSocket), (.configuration, places.configurationFile),
         ].map { kind, path in
             var status = stat()

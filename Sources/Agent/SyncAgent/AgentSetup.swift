@@ -33,13 +33,19 @@ package struct AgentSetup: Sendable {
         package var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
         /// Logs all browsers out; how many there were.
         package var logOut: @Sendable () async throws -> Int
+        /// Sets the page's password and logs all browsers out; how many there were.
+        package var setPassword: @Sendable (String) async throws -> Int
+        /// The SHA-256 of the certificate that the page shows; nil where it has none.
+        package var fingerprint: @Sendable () -> String?
 
         package init(
             address: @escaping @Sendable () -> String?, remark: @escaping @Sendable () -> String?,
             problem: @escaping @Sendable () -> String?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
             logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
-            logOut: @escaping @Sendable () async throws -> Int
+            logOut: @escaping @Sendable () async throws -> Int,
+            setPassword: @escaping @Sendable (String) async throws -> Int,
+            fingerprint: @escaping @Sendable () -> String?
         ) {
             self.address = address
             self.remark = remark
@@ -47,6 +53,8 @@ package struct AgentSetup: Sendable {
             self.link = link
             self.logIn = logIn
             self.logOut = logOut
+            self.setPassword = setPassword
+            self.fingerprint = fingerprint
         }
     }
 

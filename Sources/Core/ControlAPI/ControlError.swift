@@ -55,6 +55,8 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         package static let pairingFailed: Code = "pairing-failed"
         /// Pairing has failed too often and rests.
         package static let pairingBlocked: Code = "pairing-blocked"
+        /// Too many wrong passwords.
+        package static let loginBlocked: Code = "login-blocked"
         /// The other device does not wait to be paired; or this one does not, if that was asked.
         package static let notPairing: Code = "not-pairing"
         /// The invitation is not good, or not any more.
@@ -120,7 +122,7 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
         case .pairingRefused, .invitationRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409
-        case .pairingBlocked: 429
+        case .pairingBlocked, .loginBlocked: 429
         case .noHolder, .busy, .stopping, .thumbnailsOff: 503
         case .timeout: 504
         case .noSpace: 507

@@ -141,7 +141,7 @@ extension Endpoints {
 // MARK: - What the page asks besides
 
 extension Endpoints {
-    static let pageEndpoints: [any AnyEndpoint] = [logIn, logOut, jobs, job, endJob, records, description]
+    static let pageEndpoints: [any AnyEndpoint] = [logIn, logOut, setPassword, jobs, job, endJob, records, description]
 
     /// Makes a link that logs one browser in. Throws `failed` if nothing listens for HTTP, with the reason, and
     /// `noSuchPath` for a path that is in no folder.
@@ -151,6 +151,11 @@ extension Endpoints {
 
     /// Logs all browsers out and ends the answers that they are still getting.
     package static let logOut = Endpoint(.delete, "/v1/sessions", "Log all browsers out", nothing, LogOutAnswer.self)
+
+    /// Sets the password with which browsers on other machines log in, and logs all browsers out.
+    package static let setPassword = Endpoint(
+        .post, "/v1/password", "Set the page's password and log all browsers out; on the socket only",
+        body(PasswordChange.self), PasswordAnswer.self)
 
     package static let jobs = Endpoint(
         .get, "/v1/jobs", "Jobs that run and that have ended", nothing, raw(.json("JobList")))

@@ -39,13 +39,66 @@ package struct LoginLink: Codable, Equatable, Sendable {
     package var page: String?
     /// Why the page is at another port than the configuration says; nil if it is not.
     package var remark: String?
+    /// The SHA-256 of the certificate that the page shows to other machines, `AB:CD:…`; nil where it has none.
+    package var fingerprint: String?
 
-    package init(url: String, seconds: Int, page: String? = nil, remark: String? = nil) {
+    package init(
+        url: String, seconds: Int, page: String? = nil, remark: String? = nil, fingerprint: String? = nil
+    ) {
         self.url = url
         self.seconds = seconds
         self.page = page
         self.remark = remark
+        self.fingerprint = fingerprint
     }
+}
+
+/// Sets the password with which browsers on other machines log in.
+package struct PasswordChange: Codable, Equatable, Sendable, CheckedRequest {
+    /// In characters.
+    package static let shortest = 10
+    /// In bytes of UTF-8.
+    package static let longest = 1024
+
+    package var password: String
+
+    package init(password: String) { self.password = password }
+
+    func check() throws(ControlError) {
+        guard password.count >= Self.shortest else {
+            throw ControlError(
+                .invalidRequest, "The password is too short. Use at least \(Self.shortest) characters.")
+        }
+        guard password.utf8.count <= Self.longest else {
+            throw ControlError(
+                .invalidRequest, "The password is too long. Use at most \(Self.longest) bytes.")
+        }
+        guard password.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw ControlError(
+                .invalidRequest, "The password has a control character, which a browser cannot send. Use another one.")
+        }
+    }
+}
+
+/// The password is set, and all browsers are logged out.
+package struct PasswordAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    /// How many browsers were logged in.
+    package var ended: Int
+    /// Why the page is not at its address; nil if it is.
+    package var problem: String?
+
+    package init(ended: Int, problem: String? = nil) {
+        self.ended = ended
+        self.problem = problem
+    }
+}
+
+/// What a browser sends to log in with the password.
+package struct PasswordLogin: Codable, Equatable, Sendable {
+    package var password: String
+
+    package init(password: String) { self.password = password }
 }
 
 /// How many browsers were logged in and are not any more.

@@ -12,6 +12,8 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var http: String?
     /// Why that is another port than the configuration says, as a sentence; nil if it is not.
     package var httpRemark: String?
+    /// The SHA-256 of the certificate that the page shows to other machines, `AB:CD:…`; nil where it has none.
+    package var httpFingerprint: String?
     package var folders: [FolderStatus]
     package var devices: [DeviceStatus]
     package var transfers: [TransferStatus]
@@ -26,7 +28,8 @@ package struct AgentStatus: Codable, Equatable, Sendable {
 
     package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        http: String? = nil, httpRemark: String? = nil, folders: [FolderStatus], devices: [DeviceStatus],
+        http: String? = nil, httpRemark: String? = nil, httpFingerprint: String? = nil,
+        folders: [FolderStatus], devices: [DeviceStatus],
         transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
         pending: Int? = nil
@@ -38,6 +41,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
         self.listening = listening
         self.http = http
         self.httpRemark = httpRemark
+        self.httpFingerprint = httpFingerprint
         self.folders = folders
         self.devices = devices
         self.transfers = transfers

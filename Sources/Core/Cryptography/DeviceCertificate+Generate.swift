@@ -25,21 +25,39 @@ extension DeviceCertificate {
         }
         let midnight = notBefore - notBefore % day
 
-        let key = try generateKey(curve)
+        let pem = try SelfSignedCertificate.pem(
+            key: try SelfSignedCertificate.generateKey(curve), from: midnight, to: midnight + lifetime,
+            subject: [
+                (NID_organizationName, "Syncthing"), (NID_organizationalUnitName, "Automatically Generated"),
+                (NID_commonName, "syncthing"),
+            ],
+            extensions: [
+                (NID_key_usage, "critical,digitalSignature,keyEncipherment"),
+                (NID_ext_key_usage, "serverAuth,clientAuth"), (NID_basic_constraints, "critical,CA:FALSE"),
+                (NID_subject_alt_name, "DNS:syncthing"),
+            ])
+        return try DeviceCertificate(certificatePEM: pem.certificate, privateKeyPEM: pem.key)
+    }
+}
+
+/// Makes certificates that their own key signs.
+enum SelfSignedCertificate {
+    /// The certificate and its key as PEM texts, signed with SHA-256.
+    static func pem(
+        key: borrowing OwnedKey, from: Int64, to: Int64, subject: [(CInt, String)], extensions: [(CInt, String)]
+    ) throws(CryptographyError) -> (certificate: String, key: String) {
         guard let certificate = OwnedCertificate(taking: X509_new()) else {
             throw .libraryFailed("allocate a certificate")
         }
-        try fill(certificate, key: key, from: midnight, to: midnight + lifetime)
+        try fill(certificate, key: key, from: from, to: to, subject, extensions)
         guard X509_sign(certificate.pointer, key.pointer, EVP_sha256()) > 0 else {
             throw .libraryFailed("sign the certificate")
         }
         let der = try der(of: certificate)
-        return try DeviceCertificate(
-            certificatePEM: PEMBlock(label: "CERTIFICATE", header: "", contents: der).text(),
-            privateKeyPEM: sec1PEM(of: key))
+        return (try PEMBlock(label: "CERTIFICATE", header: "", contents: der).text(), try sec1PEM(of: key))
     }
 
-    private static func generateKey(_ curve: Curve) throws(CryptographyError) -> OwnedKey {
+    static func generateKey(_ curve: DeviceCertificate.Curve) throws(CryptographyError) -> OwnedKey {
         guard let context = OwnedKeyContext(algorithm: "EC") else { throw .libraryFailed("find elliptic curves") }
         var pointer: OpaquePointer?
         guard EVP_PKEY_keygen_init(context.pointer) == 1,
@@ -51,7 +69,8 @@ extension DeviceCertificate {
     }
 
     private static func fill(
-        _ certificate: borrowing OwnedCertificate, key: borrowing OwnedKey, from: Int64, to: Int64
+        _ certificate: borrowing OwnedCertificate, key: borrowing OwnedKey, from: Int64, to: Int64,
+        _ subject: [(CInt, String)], _ extensions: [(CInt, String)]
     ) throws(CryptographyError) {
         let x509 = certificate.pointer
         // RFC 5280, 4.1.2.2: a serial number is positive.
@@ -64,11 +83,7 @@ extension DeviceCertificate {
         else { throw .libraryFailed("fill the certificate") }
 
         let name = X509_get_subject_name(x509)
-        let parts = [
-            (NID_organizationName, "Syncthing"), (NID_organizationalUnitName, "Automatically Generated"),
-            (NID_commonName, "syncthing"),
-        ]
-        for (identifier, text) in parts {
+        for (identifier, text) in subject {
             guard X509_NAME_add_entry_by_NID(name, identifier, V_ASN1_PRINTABLESTRING, text, -1, -1, 0) == 1 else {
                 throw .libraryFailed("name the certificate")
             }
@@ -76,10 +91,6 @@ extension DeviceCertificate {
         // Self-signed: issuer and subject are the same.
         guard X509_set_issuer_name(x509, name) == 1 else { throw .libraryFailed("name the certificate") }
 
-        let extensions = [
-            (NID_key_usage, "critical,digitalSignature,keyEncipherment"), (NID_ext_key_usage, "serverAuth,clientAuth"),
-            (NID_basic_constraints, "critical,CA:FALSE"), (NID_subject_alt_name, "DNS:syncthing"),
-        ]
         for (identifier, text) in extensions {
             guard let part = X509V3_EXT_conf_nid(nil, nil, identifier, text) else {
                 throw .libraryFailed("extend the certificate")

@@ -75,7 +75,7 @@ extension AgentFacts {
                         why: "Bookmarks and links that were made before lead to the other program.",
                         remedy: "End that program, or set another port.",
                         command: "\(program) config set http.listen 127.0.0.1:8395")
-                } ?? DoctorFinding(.network, "page", .ok, "The page is at \(http)."))
+                } ?? reachedPage(http) ?? DoctorFinding(.network, "page", .ok, "The page is at \(http)."))
         }
         findings += status.problems.filter { !thumbnailProblems.contains($0) }.map { problem in
             DoctorFinding(
@@ -90,6 +90,18 @@ extension AgentFacts {
                     .network, "routers", .ok, "Routers were asked to forward the port.", details: reach.routers))
         }
         return findings
+    }
+
+    /// The page, if other machines reach it.
+    private func reachedPage(_ http: String) -> DoctorFinding? {
+        status.httpFingerprint.map { fingerprint in
+            DoctorFinding(
+                .network, "page-reached", .note, "Other machines reach the page: \(http), with TLS and the password.",
+                why: "Anyone who knows the password can read, change and delete all synced files.",
+                remedy: "If only this machine is to reach it, let it listen there alone, and restart the agent.",
+                command: "\(program) config set http.listen 127.0.0.1:8394",
+                details: ["SHA-256 fingerprint of the certificate: \(fingerprint)"])
+        }
     }
 
     private func about(_ server: ReachReport.Server) -> DoctorFinding {

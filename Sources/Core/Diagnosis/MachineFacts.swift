@@ -5,7 +5,7 @@ package struct MachineFacts: Equatable, Sendable {
         package enum Kind: Equatable, Sendable, CaseIterable {
             /// A directory.
             case state
-            case certificate, privateKey, linkKey, index, controlSocket, configuration
+            case certificate, privateKey, linkKey, password, pageCertificate, index, controlSocket, configuration
         }
 
         package var kind: Kind

@@ -101,6 +101,12 @@ extension MachineFacts {
         case .linkKey where mode & 0o077 != 0:
             (code, state, who) = ("link-key-mode", .problem, "can read the key that links are signed with")
             why = "Anyone who has the key can make links to your files; the agent does not start with it."
+        case .password where mode & 0o077 != 0:
+            (code, state, who) = ("password-mode", .problem, "can read what the page's password is checked with")
+            why = "Anyone who has it can try passwords as fast as a machine can; the page does not listen with it."
+        case .pageCertificate where mode & 0o077 != 0:
+            (code, state, who) = ("page-key-mode", .problem, "can read the key of the page's certificate")
+            why = "Anyone who has the key can pass for the page; the page does not listen with it."
         case .controlSocket where mode & 0o077 != 0:
             (code, state, who) = ("socket-mode", .problem, "can control the agent")
             why = "Anyone who controls the agent can read, change and delete all synced files."

@@ -54,7 +54,7 @@ struct Synctrain: ParsableCommand {
                     RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self,
                     ManualCommand.self,
                     // Not displayed.
-                    DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
+                    DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self, CompleteCommand.self,
                 ]),
         ])
 

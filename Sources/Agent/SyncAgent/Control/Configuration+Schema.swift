@@ -102,6 +102,19 @@ extension Configuration {
         }
     }
 
+    /// Refuses a change after which the page could not listen where it is to: at an address that other machines reach, without
+    /// a password. Other changes of such a configuration are not refused.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`) with what to do first.
+    package func checkPage(
+        _ edits: [ConfigurationEdit], of change: SettingsChange, hasPassword: Bool
+    ) throws {
+        guard change.settings.contains(where: { $0.key == "http.listen" || $0.key == "http.network" }) else { return }
+        let new = try edits.reduce(self) { try $1.applied(to: $0) }
+        guard case .refused(let reason) = new.http.listening(hasPassword: hasPassword) else { return }
+        throw ControlError(.invalidRequest, reason, path: change.settings.first?.key)
+    }
+
     private func target(of change: SettingsChange) throws -> SettingTarget {
         if let id = change.folder { return .folder(try folder(FolderID(id)).id) }
         if let reference = change.device { return .device(try device(reference).id) }

@@ -60,6 +60,20 @@ const loggedOut = new Set();
 /** Calls `listen` when the agent does not know this browser, or not any more. */
 export function onLoggedOut(listen) { loggedOut.add(listen); }
 
+/** Logs this browser in with the page's password. */
+export async function logIn(password) {
+  let response;
+  try {
+    response = await fetch("/login", {
+      method: "POST", credentials: "same-origin", body: JSON.stringify({ password }),
+      headers: { "X-Synctrain": "page", "Content-Type": "application/json" },
+    });
+  } catch {
+    throw new APIError({ code: "no-agent", message: "The agent does not answer. Start it: synctrain agent start", retryable: true });
+  }
+  if (!response.ok) throw new APIError(await response.json().catch(() => ({})), response.status);
+}
+
 /** A document. */
 export async function get(path, query, signal) { return (await send("GET", path, { query, signal })).json(); }
 export async function post(path, body = {}, signal) { return (await send("POST", path, { body, signal })).json(); }

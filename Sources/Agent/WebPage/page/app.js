@@ -199,18 +199,49 @@ function showLogin() {
   }
   // A question that is open is answered as by Escape.
   for (const dialog of document.querySelectorAll("dialog")) dialog.dispatchEvent(new Event("cancel", { cancelable: true }));
-  replace(root, h("section", { class: "empty login" },
-    h("h2", {}, "This browser is not logged in"),
-    h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
-    h("p", {}, "It opens this page with a login link that works once and expires after a minute.")));
-  const stop = poll(async () => {
+  const retry = async () => {
     try { await api.get("status"); } catch { return; }
+    if (!isLoggedOut) return;
     stop();
     isLoggedOut = false;
     if (kept) replace(root, kept);
     kept = null;
     begin();
-  }, 3000);
+  };
+  replace(root, h("section", { class: "empty login" },
+    h("h2", {}, "This browser is not logged in"),
+    // What other machines reach is encrypted, and only there is a password.
+    location.protocol === "https:" ? passwordForm(retry) : [
+      h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
+      h("p", {}, "It opens this page with a login link that works once and expires after a minute.")]));
+  document.getElementById("password")?.focus();
+  const stop = poll(retry, 3000);
+}
+
+/** Asks for the password; calls `entered` when it was the right one. */
+function passwordForm(entered) {
+  const input = h("input", { type: "password", id: "password", name: "password", autocomplete: "current-password", required: true, maxlength: "1024" });
+  const button = h("button", { type: "submit", class: "primary" }, "Log in");
+  const words = h("p", { class: "bad whole", role: "alert" });
+  return h("form", { class: "password", onsubmit: async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    words.textContent = "";
+    try {
+      await api.logIn(input.value);
+      await entered();
+    } catch (error) {
+      words.textContent = error.message;
+      input.select();
+    } finally {
+      button.disabled = false;
+    }
+  } },
+  // For password managers, which file a password under a name.
+  h("input", { type: "text", name: "username", autocomplete: "username", value: "synctrain", hidden: true, tabindex: "-1", "aria-hidden": "true" }),
+  h("p", {}, h("label", { for: "password" }, "Password of this page")),
+  h("div", { class: "control" }, input, button), words,
+  h("p", { class: "quiet" }, "Forgotten? On that machine, run ", h("code", {}, "synctrain ui --set-password"), "."));
 }
 
 /** Shows everything, and follows what happens; again after this browser was logged out. */

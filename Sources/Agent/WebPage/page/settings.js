@@ -110,13 +110,15 @@ export function mount(root, app) {
 
   function browsersPart() {
     return h("section", { class: "part", "aria-label": "Browsers" }, h("h3", {}, "Browsers"), h("div", { class: "setting" },
-      h("p", { class: "quiet" }, "A browser stays logged in for 30 days without use, 180 days at most, also when the agent is restarted. To log in, run ", h("code", {}, "synctrain ui"), "."),
+      h("p", { class: "quiet" }, "A browser stays logged in for 30 days without use, 180 days at most, also when the agent is restarted. To log in, ", location.protocol === "https:" ? "enter the password, which " : "run ",
+        h("code", {}, location.protocol === "https:" ? "synctrain ui --set-password" : "synctrain ui"), location.protocol === "https:" ? " on that machine changes." : "."),
       h("div", { class: "control" }, act("Log out everywhere", logOut, { class: "danger" }))));
   }
 
   async function logOut() {
     const choice = await app.ask({
-      title: "Log out all browsers?", body: h("p", {}, "This one is logged out, too. To log in again, run ", h("code", {}, "synctrain ui"), " in a terminal on this machine."),
+      title: "Log out all browsers?", body: location.protocol === "https:" ? h("p", {}, "This one is logged out, too. To log in again, enter the password.")
+        : h("p", {}, "This one is logged out, too. To log in again, run ", h("code", {}, "synctrain ui"), " in a terminal on this machine."),
       choices: [{ label: "Cancel", value: null }, { label: "Log out everywhere", value: "out", kind: "danger" }],
     });
     if (choice !== "out") return;

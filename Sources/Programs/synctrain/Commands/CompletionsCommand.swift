@@ -7,6 +7,8 @@ struct CompletionsCommand: RunnableCommand {
             bash: synctrain completions bash > ~/.local/share/bash-completion/completions/synctrain
             zsh: synctrain completions zsh > "${fpath[1]}/_synctrain"
             fish: synctrain completions fish > ~/.config/fish/completions/synctrain.fish
+
+            Folders, files in them, devices and values of settings come from the running agent.
             """)
 
     enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
@@ -17,12 +19,12 @@ struct CompletionsCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let kind: CompletionShell =
+        let kind: TypedLine.Shell =
             switch shell {
             case .bash: .bash
             case .zsh: .zsh
             case .fish: .fish
             }
-        try context.output.print(Synctrain.completionScript(for: kind))
+        try context.output.print(CompletionScript.text(kind))
     }
 }

@@ -12,6 +12,16 @@ struct UICommand: RunnableCommand {
             open the link in it.
 
             With a path, the page shows that file or directory.
+
+            Other machines reach the page if `http.listen` is an address of theirs and `http.network` is true. It is then \
+            encrypted, and browsers log in with a password. On a NAS without a screen:
+
+              synctrain ui --set-password
+              synctrain config set http.network true
+              synctrain config set http.listen 0.0.0.0:8394
+
+            and restart the agent. --set-password asks twice for the password, or reads one line of standard input, and \
+            logs out all browsers.
             """)
 
     @Argument(help: "File or directory to show.", completion: .file())
@@ -26,24 +36,33 @@ struct UICommand: RunnableCommand {
     @Flag(help: "Log out all browsers.")
     var logout = false
 
+    @Flag(help: "Set the password for browsers on other machines, and log out all browsers.")
+    var setPassword = false
+
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if noOpen, logout { throw ValidationError("--no-open cannot be combined with --logout.") }
         if path != nil, logout { throw ValidationError("A path cannot be combined with --logout.") }
+        if setPassword, noOpen || logout { throw ValidationError("--set-password is used alone.") }
         if start, logout { throw ValidationError("--start cannot be combined with --logout.") }
     }
 
     func execute(in context: CommandContext) async throws {
         if logout { return try await endSessions(in: context) }
+        if setPassword { return try await changePassword(in: context) }
         if start { _ = try await AgentProcess.startIfNeeded(in: context, timeout: .seconds(30)) }
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
         let request = LoginRequest(hasPage: command != nil, path: path.map { context.path($0) })
         let link = try await context.agent().call(Endpoints.logIn, request)
         if let remark = link.remark { try context.remark(remark) }
+        if let fingerprint = link.fingerprint {
+            try context.remark("The page's certificate has the SHA-256 fingerprint \(fingerprint).")
+        }
         if global.json {
             let opened = OpenedPage(
-                url: link.url, seconds: link.seconds, page: link.page, remark: link.remark, with: command)
+                url: link.url, seconds: link.seconds, page: link.page, remark: link.remark,
+                fingerprint: link.fingerprint, with: command)
             try context.output.print(bytes: try ControlJSON.encode(opened))
         }
         guard let command, let page = link.page else {
@@ -60,6 +79,46 @@ struct UICommand: RunnableCommand {
             if !global.json { try context.output.print(link.url) }
             throw error
         }
+    }
+
+    private func changePassword(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        let password = try await newPassword(in: context)
+        let answer = try await agent.call(Endpoints.setPassword, PasswordChange(password: password))
+        if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
+        try context.output.print(
+            "The password is set. "
+                + (answer.ended == 1 ? "1 browser was logged out." : "\(answer.ended) browsers were logged out."))
+        if answer.problem != nil { try context.remark("Restart the agent: the page did not listen so far.") }
+    }
+
+    /// Asks twice on a terminal, without showing what is typed; else one line of standard input.
+    private func newPassword(in context: CommandContext) async throws -> String {
+        guard context.terminal.isInputTTY else {
+            guard let line = try await context.terminal.nextLine() else {
+                throw ControlError(.invalidRequest, "No password on standard input. Write it there as one line.")
+            }
+            return line.hasSuffix("\r") ? String(line.dropLast()) : line
+        }
+        let first = try await typed(
+            "Password for the page (at least \(PasswordChange.shortest) characters): ", in: context)
+        guard try await typed("The same again: ", in: context) == first else {
+            throw ControlError(.invalidRequest, "The two passwords differ. Nothing was changed.")
+        }
+        return first
+    }
+
+    private func typed(_ question: String, in context: CommandContext) async throws -> String {
+        try context.process.errors.write(question)
+        context.terminal.setEcho(false)
+        defer {
+            context.terminal.setEcho(true)
+            try? context.process.errors.write("\n")
+        }
+        guard let line = try await context.terminal.nextLine() else {
+            throw ControlError(.confirmationNeeded, "Nothing was changed.")
+        }
+        return line
     }
 
     private func endSessions(in context: CommandContext) async throws {
@@ -82,5 +141,7 @@ private struct OpenedPage: Encodable {
     var page: String?
     /// Why it is at another port than the configuration says.
     var remark: String?
+    /// The SHA-256 of the page's certificate.
+    var fingerprint: String?
     var with: String?
 }

@@ -73,10 +73,7 @@ enum AgentProgram {
                 transports.append(bluetooth.transport)
                 nearby.append(bluetooth)
             }
-            let links = LinkEndpoint(
-                address: configuration.http.address, hosts: configuration.http.hosts,
-                key: try LinkKeyFile.load(from: places), stored: earlierSessions(places, logger),
-                now: { WallTime.now.seconds }, store: { try SessionFile.write($0, to: places) })
+            let links = try PageEntrance(http: configuration.http, places: places, logger: logger).endpoint()
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let desktop = try desktop(logger)
             let setup = AgentSetup(
@@ -89,7 +86,8 @@ enum AgentProgram {
                 web: AgentSetup.Web(
                     address: { links.address }, remark: { links.remark }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
-                    logIn: { try links.loginLink(used: $0) }, logOut: { try await links.logOut() }),
+                    logIn: { try links.loginLink(used: $0) }, logOut: { try await links.logOut() },
+                    setPassword: { try await links.setPassword($0) }, fingerprint: { links.fingerprint }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
                 machine: machine, notices: desktop,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
@@ -128,16 +126,6 @@ enum AgentProgram {
     private static func desktop(_ logger: Logger) throws -> Desktop? {
         guard Desktop.hasSessionBus(ProcessInfo.processInfo.environment) else { return nil }
         return try Desktop(escape: NoticeText.escaped, logger: logger)
-    }
-
-    /// Who was logged in to the page; nil, and the log says why, if that cannot be read: then all have to log in again.
-    private static func earlierSessions(_ places: AgentPlaces, _ logger: Logger) -> [UInt8]? {
-        do {
-            return try SessionFile.read(from: places)
-        } catch {
-            logger.warning("All browsers are logged out: \(error)")
-            return nil
-        }
     }
 
     /// Has all threads share two heaps. With one for each, as the C library has it, what many threads allocate and others let go

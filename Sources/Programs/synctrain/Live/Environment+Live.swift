@@ -51,7 +51,9 @@ extension CommandEnvironment {
                     let places = try agentPlaces(places)
                     let file = ConfigurationFile(places)
                     let old = try file.load()
-                    let new = try file.apply(try old.edits(applying: change, userHome: places.userHome))
+                    let edits = try old.edits(applying: change, userHome: places.userHome)
+                    try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
+                    let new = try file.apply(edits)
                     return try old.answer(to: change, in: new, since: nil)
                 }
             },

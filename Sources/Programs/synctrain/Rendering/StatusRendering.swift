@@ -11,6 +11,7 @@ struct StatusRendering: Sendable {
             ["listening", status.listening.isEmpty ? "on nothing" : status.listening.joined(separator: " ")],
         ])
         if let http = status.http { lines.append("page and links: \(http)") }
+        if let fingerprint = status.httpFingerprint { lines.append("certificate of the page: SHA-256 \(fingerprint)") }
         if let remark = status.httpRemark { lines.append("page: \(style.name(remark))") }
         if let bluetooth = status.bluetooth {
             let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")

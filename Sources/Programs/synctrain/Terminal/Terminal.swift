@@ -14,6 +14,8 @@ struct Terminal: Sendable {
     var nextLine: @Sendable () async throws -> String? = { nil }
     /// Forgets what was typed and not yet read, so that it answers no question that was not asked then.
     var discardInput: @Sendable () -> Void = {}
+    /// Whether what is typed is shown.
+    var setEcho: @Sendable (Bool) -> Void = { _ in }
 
     static var live: Terminal {
         var size = winsize()
@@ -24,7 +26,14 @@ struct Terminal: Sendable {
             isInputTTY: isatty(STDIN_FILENO) == 1, isOutputTTY: isatty(STDOUT_FILENO) == 1,
             isErrorTTY: isatty(STDERR_FILENO) == 1, width: hasSize ? Int(size.ws_col) : 80,
             readLine: { Swift.readLine() }, nextLine: InputLines().next,
-            discardInput: { tcflush(STDIN_FILENO, TCIFLUSH) })
+            discardInput: { tcflush(STDIN_FILENO, TCIFLUSH) }, setEcho: setEcho)
+    }
+
+    @Sendable private static func setEcho(_ isOn: Bool) {
+        var state = termios()
+        guard tcgetattr(STDIN_FILENO, &state) == 0 else { return }
+        if isOn { state.c_lflag |= tcflag_t(ECHO) } else { state.c_lflag &= ~tcflag_t(ECHO) }
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
     }
 
     static var liveVariables: [String: String] { ProcessInfo.processInfo.environment }

@@ -62,11 +62,7 @@ struct ConfigurationReader {
             }
         }
         if let http = try section("http", of: root) {
-            try http.allow(["listen", "network", "hosts", "rate"])
-            if let listen = try http.string("listen") { configuration.http.listen = listen }
-            if let isOpen = try http.bool("network") { configuration.http.isOpenToNetwork = isOpen }
-            if let hosts = try http.strings("hosts") { configuration.http.hosts = hosts }
-            configuration.http.rate = try http.rate("rate")
+            configuration.http = try http.http(userHome: userHome)
         }
         if let section = try section("notifications", of: root) {
             try section.allow(["enabled"])

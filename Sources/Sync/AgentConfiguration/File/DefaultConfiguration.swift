@@ -74,10 +74,15 @@ enum DefaultConfiguration {
         # Address of the page and of links made by `synctrain url` and `synctrain open`. By default only this machine. If another
         # program uses the port, another free one is used, and `status` says so. Port 0: any free port. "": do not listen.
         listen = "127.0.0.1:8394"
-        # Allow `listen` to be an address that other machines can reach: anyone with a link can then read the file.
+        # Allow `listen` to be an address that other machines reach, for example "0.0.0.0:8394". The page is then served with TLS and
+        # asks for the password of `synctrain ui --set-password`, without which it does not listen. Anyone with a link can read
+        # the file.
         network = false
-        # Host names allowed in requests besides IP addresses, for example ["nas.local"].
+        # Host names allowed in requests besides IP addresses and this machine's own name, for example ["nas.example.org"].
         hosts = []
+        # Certificate and private key (PEM) for such an address, in one file or two; default: one that the agent creates.
+        # certificate = "/etc/ssl/certs/nas.pem"
+        # certificate-key = "/etc/ssl/private/nas.key"
         # Rate limit for all files together, for example "20 MiB/s"; 0: no limit.
         rate = 0
 

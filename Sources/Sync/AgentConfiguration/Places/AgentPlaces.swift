@@ -12,6 +12,10 @@ package struct AgentPlaces: Equatable, Sendable {
     package let sessions: String
     /// Which files are being uploaded from the page.
     package let uploads: String
+    /// What the page's password is checked with.
+    package let password: String
+    /// The page's own certificate and its key.
+    package let pageCertificate: String
     package let lock: String
     package let log: String
     /// A directory.
@@ -139,6 +143,8 @@ package struct AgentPlaces: Equatable, Sendable {
         linkKey = state + "/http.key"
         sessions = state + "/http.sessions"
         uploads = state + "/uploads.json"
+        password = state + "/http.password"
+        pageCertificate = state + "/http.pem"
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"

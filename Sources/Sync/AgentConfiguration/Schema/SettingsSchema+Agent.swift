@@ -77,10 +77,16 @@ extension SettingsSchema {
     private static let page: [Setting<Configuration>] = [
         .text("http.listen", \.http.listen, "Address of the page and of links to files.")
             .empty("do not listen").afterRestart,
-        .flag("http.network", \.http.isOpenToNetwork, "Allow an address that other machines can reach.").afterRestart
-            .advanced,
+        .flag(
+            "http.network", \.http.isOpenToNetwork,
+            "Allow an address that other machines reach, with TLS and a password."
+        ).afterRestart.advanced,
         .texts("http.hosts", \.http.hosts, "Host names allowed in requests, besides IP addresses.").afterRestart
             .advanced,
+        .path("http.certificate", \.http.certificate, "Certificate (PEM) for such an address.")
+            .without("one that the agent creates").afterRestart.advanced,
+        .path("http.certificate-key", \.http.certificateKey, "Private key (PEM) of the certificate.")
+            .without("in the file of the certificate").afterRestart.advanced,
         .rate("http.rate", \.http.rate, "Rate limit for links to files, all together."),
     ]
 

@@ -11,15 +11,55 @@ package struct HTTPSettings: Equatable, Sendable {
     package var hosts: [String]
     /// Bytes per second over all links together; nil for no limit.
     package var rate: Int64?
+    /// The absolute path of a certificate, in PEM, for an address that other machines reach; nil for one that the agent creates.
+    package var certificate: String?
+    /// The absolute path of its key; nil if that is in the file of the certificate.
+    package var certificateKey: String?
 
     package init(
         listen: String = HTTPSettings.defaultListen, isOpenToNetwork: Bool = false, hosts: [String] = [],
-        rate: Int64? = nil
+        rate: Int64? = nil, certificate: String? = nil, certificateKey: String? = nil
     ) {
         self.listen = listen
         self.isOpenToNetwork = isOpenToNetwork
         self.hosts = hosts
         self.rate = rate
+        self.certificate = certificate
+        self.certificateKey = certificateKey
+    }
+
+    /// Where is listened, and how.
+    package enum Listening: Equatable, Sendable {
+        case nowhere
+        /// What only this machine reaches: without TLS, a browser is logged in by a link.
+        case thisMachine(host: String, port: Int)
+        /// What other machines reach: with TLS and the password.
+        case network(host: String, port: Int)
+        /// Not, and why, with what to do.
+        case refused(String)
+    }
+
+    /// What may be listened on. An address that other machines reach is only ever listened on with a password, and with TLS.
+    ///
+    /// - Parameter hasPassword: whether a password is set for the page.
+    package func listening(hasPassword: Bool) -> Listening {
+        guard let (host, port) = address else { return .nowhere }
+        if Self.isThisMachine(host) { return .thisMachine(host: host, port: port) }
+        guard isOpenToNetwork else { return .refused(Self.notOpen(host)) }
+        guard hasPassword else {
+            return .refused("Other machines reach \(host), and the page has no password. \(Self.passwordRemedy)")
+        }
+        return .network(host: host, port: port)
+    }
+
+    package static let passwordRemedy = "Set one with `synctrain ui --set-password`."
+
+    /// Whether no other machine reaches an address, in numbers.
+    static func isThisMachine(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
+
+    private static func notOpen(_ host: String) -> String {
+        "Other machines reach \(host). Use 127.0.0.1, or set a password with `synctrain ui --set-password`, then "
+            + "`synctrain config set http.network true`: the page is served with TLS and asks for the password."
     }
 
     /// Where to listen: `host` in numbers, without brackets; nil for nowhere.
@@ -40,14 +80,8 @@ package struct HTTPSettings: Equatable, Sendable {
                             + "is free, or \"\" to disable it")
                 )
             }
-            guard isOpenToNetwork || host.hasPrefix("127.") || host == "::1" else {
-                return (
-                    "listen",
-                    SettingProblem(
-                        .invalidValue,
-                        "other machines reach \(host); write `127.0.0.1:\(address?.port ?? 0)`, or set `network = true` if "
-                            + "anyone who has a link may read the file from there")
-                )
+            guard isOpenToNetwork || Self.isThisMachine(host) else {
+                return ("listen", SettingProblem(.invalidValue, Self.notOpen(host)))
             }
         }
         for host in hosts
@@ -70,5 +104,29 @@ package struct HTTPSettings: Equatable, Sendable {
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x2E
+    }
+}
+
+extension SettingsTable {
+    /// - Parameter userHome: what `~` stands for.
+    func http(userHome: String?) throws(ConfigurationError) -> HTTPSettings {
+        try allow(["listen", "network", "hosts", "certificate", "certificate-key", "rate"])
+        var settings = HTTPSettings()
+        if let listen = try string("listen") { settings.listen = listen }
+        if let isOpen = try bool("network") { settings.isOpenToNetwork = isOpen }
+        if let hosts = try strings("hosts") { settings.hosts = hosts }
+        settings.certificate = try path("certificate", userHome: userHome)
+        settings.certificateKey = try path("certificate-key", userHome: userHome)
+        settings.rate = try rate("rate")
+        return settings
+    }
+
+    private func path(_ key: String, userHome: String?) throws(ConfigurationError) -> String? {
+        guard let path = try string(key), !path.isEmpty else { return nil }
+        do throws(SettingProblem) {
+            return try FolderPath.clean(path, userHome: userHome)
+        } catch {
+            throw error.at(file, line: line(key))
+        }
     }
 }

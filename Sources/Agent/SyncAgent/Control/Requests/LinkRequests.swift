@@ -16,6 +16,10 @@ struct LinkRequests: RequestGroup {
         table.on(Endpoints.link) { try await link($0) }
         table.on(Endpoints.logIn) { try await logIn($0) }
         table.on(Endpoints.logOut) { LogOutAnswer(ended: try await web?.logOut() ?? 0) }
+        table.on(Endpoints.setPassword) { change in
+            guard let web else { throw ControlError(.failed, "This agent has no page.") }
+            return PasswordAnswer(ended: try await web.setPassword(change.password), problem: web.problem())
+        }
     }
 
     private func link(_ request: LinkRequest) async throws -> FileLink {

@@ -101,7 +101,9 @@ struct SettingsRequests: RequestGroup {
         }
         return try await changes.inTurn { turn in
             let old = turn.current
-            try await turn.edit(try old.edits(applying: change, userHome: places.userHome))
+            let edits = try old.edits(applying: change, userHome: places.userHome)
+            try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
+            try await turn.edit(edits)
             return try old.answer(to: change, in: turn.current, since: configuration.atStart)
         }
     }

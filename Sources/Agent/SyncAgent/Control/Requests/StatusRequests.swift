@@ -47,7 +47,7 @@ struct StatusRequests: RequestGroup {
             device: configuration.localDevice.description, name: configuration.current.name,
             version: AgentVersion.current, startedAt: startedAt.rfc3339,
             listening: listeners.addresses.map(\.description), http: web?.address(), httpRemark: web?.remark(),
-            folders: folders,
+            httpFingerprint: web?.fingerprint(), folders: folders,
             devices: devices.all.map(\.status), transfers: transfers.all,
             bluetooth: radio?.status(), policies: policies.status,
             problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems,
