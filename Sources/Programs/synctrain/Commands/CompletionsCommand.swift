@@ -19,12 +19,13 @@ struct CompletionsCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let kind: TypedLine.Shell =
+        let (kind, script): (TypedLine.Shell, CompletionShell) =
             switch shell {
-            case .bash: .bash
-            case .zsh: .zsh
-            case .fish: .fish
+            case .bash: (.bash, .bash)
+            case .zsh: (.zsh, .zsh)
+            case .fish: (.fish, .fish)
             }
-        try context.output.print(CompletionScript.text(kind))
+        try context.output.print(
+            CompletionScript.text(kind, parsers: Synctrain.completionScript(for: script)))
     }
 }

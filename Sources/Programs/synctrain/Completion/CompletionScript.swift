@@ -1,15 +1,14 @@
-import ArgumentParser
-
 /// The completion scripts: what the parser makes of itself, and words that the agent knows, by the hidden command `complete`.
 ///
 /// The parser's own way for words of a program is not used: in bash its script has the shell expand them (`compgen -W`), and
 /// a file of another device may be called `$(…)`. Here the words go from NUL to NUL, and nothing evaluates them.
 enum CompletionScript {
-    static func text(_ shell: TypedLine.Shell) -> String {
+    /// - Parameter parsers: the script that the parser makes for the shell.
+    static func text(_ shell: TypedLine.Shell, parsers script: String) -> String {
         switch shell {
-        case .bash: Synctrain.completionScript(for: .bash) + "\n" + bash
-        case .fish: Synctrain.completionScript(for: .fish) + "\n" + fish
-        case .zsh: zsh(Synctrain.completionScript(for: .zsh))
+        case .bash: script + "\n" + bash
+        case .fish: script + "\n" + fish
+        case .zsh: zsh(script)
         }
     }
 
