@@ -83,7 +83,7 @@ import Testing
                     digest: tree.digest)
                 first.disk.plan(end, after: changes)
                 await simulation.inProcess(of: first) { process in
-                    let answer = await process.folder.renaming.answer(request, from: second.id)
+                    let answer = await FolderRenaming(process.folder).answer(request, from: second.id)
                     if !first.disk.isDead { #expect(answer == RenameAnswer(.done)) }
                 }
                 if !first.isUp { hasDied.set() }

@@ -1,6 +1,7 @@
 import CFuse
 import Glibc
 import LocalSocket
+import MountProtocol
 import MountRules
 import Threads
 
@@ -32,10 +33,15 @@ final class Invalidation: Sendable {
 
     func end() { queue.with { $0.isEnding = true } }
 
-    /// Has the kernel ask for the attributes of a node before it uses them again. That needs no waiting: no page is touched.
-    func dropAttributes(of number: UInt64) {
-        guard let session = queue.quietly({ $0.isEnding ? nil : $0.session }) else { return }
-        fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
+    /// Gives the file back. One on this disk may have changed since the kernel was told of it, and would be read up to the size that
+    /// it had then: if so, the kernel has to ask. That waits for nothing, as no page is touched.
+    func opened(_ file: OpenFile, as known: MountEntry, _ mount: Mount) -> OpenFile {
+        guard let status = file.status, status.st_size != off_t(known.size) || !known.isHere,
+            let session = queue.quietly({ $0.isEnding ? nil : $0.session })
+        else { return file }
+        mount.nodes.withLock { $0.doubt(node: file.node) }
+        fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(file.node), -1, 0)
+        return file
     }
 
     func start(_ session: Session, _ mount: Mount) -> Bool {

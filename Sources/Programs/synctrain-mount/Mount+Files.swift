@@ -26,8 +26,7 @@ extension Mount {
                 switch (answer.answer, answer.descriptor) {
                 case (.opened, let descriptor?):
                     let file = OpenFile(FileDescriptor(descriptor), node: number)
-                    dropAttributes(of: file, ifNot: node.entry)
-                    handle = .here(file)
+                    handle = .here(invalidation.opened(file, as: node.entry, self))
                 case (.openedAbsent(let remote), _):
                     // The bytes of a node never change. Those of a file on this disk may, before its time does.
                     info.keep_cache = 1
@@ -48,13 +47,6 @@ extension Mount {
             // The caller has gone: no release follows.
             if fuse_reply_open(request.raw, &info) == -ENOENT { close(key) }
         }
-    }
-
-    /// A file on this disk may have changed since the kernel was told of it: it would be read up to the size that it had then.
-    func dropAttributes(of file: OpenFile, ifNot known: MountEntry) {
-        guard let status = file.status, status.st_size != off_t(known.size) || !known.isHere else { return }
-        nodes.withLock { $0.doubt(node: file.node) }
-        invalidation.dropAttributes(of: file.node)
     }
 
     /// What libfuse lends for a call, kept for the answer.

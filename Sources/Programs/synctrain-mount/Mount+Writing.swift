@@ -23,8 +23,7 @@ extension Mount {
             case .success(let (descriptor, written, entry)):
                 nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
                 let file = OpenFile(descriptor, node: number, written: written, appends: appends)
-                dropAttributes(of: file, ifNot: node.entry)
-                info.fh = keep(file)
+                info.fh = keep(invalidation.opened(file, as: node.entry, self))
                 if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }
             case .failure(let failure):
                 noteError(failure, of: number)

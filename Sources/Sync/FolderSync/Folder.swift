@@ -13,7 +13,6 @@ package final class Folder: Sendable {
     package let exchange: FolderExchange
     package let server: BlockServer
     package let keeping: FolderKeeping
-    package let renaming: FolderRenaming
 
     /// The folder's index must exist in `index`. Opens the folder's root; blocks its thread.
     ///
@@ -32,7 +31,6 @@ package final class Folder: Sendable {
         exchange = FolderExchange(
             boards: boards, index: index, events: events, time: tools.time, logger: tools.logger)
         keeping = FolderKeeping(boards: boards, store: index, tools: tools)
-        renaming = FolderRenaming(boards: boards, runner: runner, tools: tools)
         server = BlockServer(
             places: boards.places, index: index, threads: tools.threads, downloads: tools.fetching.downloads?.board,
             scrub: boards.scrub, logger: tools.logger)

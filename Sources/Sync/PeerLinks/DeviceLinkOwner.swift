@@ -88,7 +88,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
         guard environment.mayUse(kind, route, with: device.id, for: .index, of: request.folder),
             let folder = environment.folders.folder(request.folder, sharedWith: device.id)
         else { return RenameAnswer(.notAllowed) }
-        return await folder.renaming.answer(request, from: device.id)
+        return await FolderRenaming(folder).answer(request, from: device.id)
     }
 
     func agree(_ session: PeerSession, performed: Signal, count: @Sendable () -> Int) async {

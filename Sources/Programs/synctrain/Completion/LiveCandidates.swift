@@ -14,7 +14,7 @@ struct LiveCandidates: Sendable {
 
     /// Never fails: nobody wants to read an error while typing.
     func all() async -> [String] {
-        let found = Found()
+        let found = Gathered()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 try? await find { word in
@@ -29,7 +29,7 @@ struct LiveCandidates: Sendable {
     }
 
     /// What was found until time was over.
-    private final class Found: Sendable {
+    private final class Gathered: Sendable {
         private let list = Mutex<[String]>([])
 
         var words: [String] { list.withLock { $0 } }

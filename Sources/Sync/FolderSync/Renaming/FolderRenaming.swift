@@ -3,29 +3,22 @@ import BlockExchange
 import FileAccess
 import IndexStore
 import SyncDecisions
-import Synchronization
 
 /// Renames files and directories of a folder for devices that do not have them on their disks.
-package final class FolderRenaming: Sendable {
+package struct FolderRenaming: Sendable {
     private let boards: FolderBoards
     private let runner: FolderRunner
-    private let tools: FolderTools
-    /// Of devices that the folder is shared with.
-    private let quotas = Mutex<[DeviceID: RenameQuota]>([:])
 
-    init(boards: FolderBoards, runner: FolderRunner, tools: FolderTools) {
-        self.boards = boards
-        self.runner = runner
-        self.tools = tools
-    }
+    package init(_ folder: Folder) { (boards, runner) = (folder.boards, folder.runner) }
 
     /// Answers a request of a device that the folder is shared with. With `done`, disk and index have the new name.
     package func answer(_ request: RenameRequest, from device: DeviceID) async -> RenameAnswer {
+        let tools = runner.tools
         let now = tools.time.monotonic()
         let configuration = boards.places.configuration
         guard configuration.role(of: device) != .read, configuration.kind == .sendReceive, !configuration.isPaused
         else { return RenameAnswer(.notAllowed) }
-        guard quotas.withLock({ $0[device, default: RenameQuota()].take(at: now) }) else {
+        guard boards.renames.take(device, at: now) else {
             return RenameAnswer(.tooSoon)
         }
         guard let from = RelativePath(request.from), let to = RelativePath(request.to) else {

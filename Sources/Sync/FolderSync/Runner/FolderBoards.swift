@@ -11,6 +11,7 @@ package struct FolderBoards: Sendable {
     package let scrub: ScrubBoard
     package let changes: FolderChangeFeed
     package let writing: WritingBoard
+    let renames: RenameBoard
 
     /// Opens the folder's root. Blocks its thread.
     init(_ configuration: FolderConfiguration, isExclusive: Bool, interposer: (any DiskInterposer)?) {
@@ -22,5 +23,6 @@ package struct FolderBoards: Sendable {
         scrub = ScrubBoard()
         changes = FolderChangeFeed()
         writing = WritingBoard()
+        renames = RenameBoard()
     }
 }
