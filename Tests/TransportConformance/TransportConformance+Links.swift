@@ -83,19 +83,27 @@ extension TransportConformance {
     func boundsTheLinksBeingSetUp() async throws {
         try await withListener { listener in
             let count = 24
+            let (dials, dialled) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<count {
                     group.addTask {
+                        defer { dialled.yield() }
                         let link = try await dial(listener.address)
+                        dialled.yield()
                         try await receive(ConformancePattern(seed: 26), nil, on: link)
                         await link.close()
                     }
                 }
                 var links = listener.makeAsyncIterator()
+                var accepted: [ConformanceLink] = []
                 for _ in 0..<count {
                     guard let link = await links.next() else { throw ConformanceFailure("no link arrived") }
-                    await link.close()
+                    accepted.append(link)
                 }
+                // A link that is closed before its dial is over is one that could not be made.
+                var ready = dials.makeAsyncIterator()
+                for _ in 0..<count { await ready.next() }
+                for link in accepted { await link.close() }
                 try await group.waitForAll()
             }
         }
