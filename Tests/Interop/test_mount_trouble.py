@@ -139,10 +139,18 @@ def test_a_file_that_is_opened_while_there_is_no_agent(work, name):
     found = os.open(work.path(name), os.O_PATH)
     work.agent.kill()
     content = f"{name}, written after that".encode()
-    program = threading.Thread(target=harness.write, args=(f"/proc/self/fd/{found}", content))
+
+    def write():
+        while True:
+            try:
+                return harness.write(f"/proc/self/fd/{found}", content)
+            except OSError as error:
+                # The mount had not noticed yet that the agent is gone.
+                assert error.errno == errno.EIO, error
+    program = threading.Thread(target=write)
     program.start()
     try:
-        wait_until(lambda: "request_wait" in harness.read(f"/proc/self/task/{program.native_id}/wchan").decode(), 5,
+        wait_until(lambda: b"request_wait" in (harness.read(f"/proc/self/task/{program.native_id}/wchan") or b""), 5,
                    "the program waits for the mount", every=0.005)
     finally:
         work.agent.start()
