@@ -71,7 +71,7 @@ simulation-test:
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
 	# Two files at a time: they wait for each other's programs more than they work.
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Interop
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -m "not long" Tests/Interop
 
 browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
 	# Two files at a time, each with a browser and agents of its own.
@@ -104,7 +104,8 @@ openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sour
 
 mount-model: debug ## mounts: random operations, agent, mount and connection lost (MOUNT_SEEDS=1-200), two at once (MOUNT_PAIRS=1-20)
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) SYNCTRAIN_PAIR_SEEDS=$(or $(MOUNT_PAIRS),1-20) \
-	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py \
+	Tests/Interop/test_mount_renames.py
 
 file-manager-test: debug ## the extensions in real Nautilus, Nemo and Caja, on a screen that nobody sees; installs them
 	@config/install-packages config/file-manager-packages.txt

@@ -10,6 +10,10 @@ import syncthing  # noqa: E402
 from harness import Lab, copy_documentation, make_odd_tree  # noqa: E402
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: waits longer than CI may; `make mount-model` runs it")
+
+
 def pytest_report_header():
     try:
         return syncthing.describe()
