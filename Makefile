@@ -83,7 +83,8 @@ accessibility: debug .build/axe/axe.min.js ## axe-core over every view of the pa
 
 .build/axe/axe.min.js: config/axe-requirements.txt
 	@mkdir -p $(@D)
-	$(PYTHON) -m pip download --quiet --no-deps --require-hashes --dest $(@D) --requirement $<
+	$(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/pip download --quiet --no-deps --require-hashes --dest $(@D) --requirement $<
 	$(PYTHON) -m zipfile --extract $(@D)/axe_playwright_python-*.whl $(@D)
 	cp $(@D)/axe_playwright_python/axe.min.js $@
 
