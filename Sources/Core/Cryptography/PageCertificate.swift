@@ -8,8 +8,8 @@ public enum PageCertificate {
     /// Makes a certificate and its key, as PEM texts.
     ///
     /// - Parameters:
-    ///   - names: host names; those that are none are left out.
-    ///   - addresses: IPv4 and IPv6 addresses in numbers; others are left out. With no name and no address `localhost` is the name.
+    ///   - names: host names; others are skipped.
+    ///   - addresses: IPv4 and IPv6 addresses in numbers; others are skipped. With no name and no address `localhost` is the name.
     ///   - notBefore: seconds since 1970, from 0 to the end of the year 9990.
     /// - Throws: `CryptographyError`: `invalidDate`; `libraryFailed` if memory or randomness is out.
     public static func generate(

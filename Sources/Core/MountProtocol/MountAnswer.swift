@@ -168,7 +168,7 @@ package enum MountAnswer: Equatable, Sendable {
     /// Said unasked: what becomes of changes from now on.
     case access(MountAccess)
 
-    /// What is to be closed by whoever was given this.
+    /// The handle that the receiver has to close.
     package var openedHandle: UInt64? {
         switch self {
         case .openedAbsent(let handle), .openedWriting(let handle, _): handle

@@ -33,7 +33,7 @@ struct UploadTable: Equatable, Sendable {
 
     init() {}
 
-    /// Those of an earlier run of the agent; what makes no sense is left out.
+    /// Those of an earlier run of the agent; what makes no sense is skipped.
     init(restoring records: [Record]) {
         for record in records.prefix(UploadLimits.count)
         where Self.isID(record.id) && record.received >= 0 && record.received <= record.size {
