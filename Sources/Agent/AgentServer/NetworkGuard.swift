@@ -39,8 +39,8 @@ struct NetworkGuard: Sendable {
     /// Whether browsers log in with a password, over TLS.
     var takesPassword = false
 
-    /// What a request is let in for that came without TLS where there should be: it is told where to go. Nothing that it brought
-    /// with it is used, or repeated: a login link that went over the network in the open is no secret any more.
+    /// What a request is let in for that came without TLS to a port that needs it: a redirect to the page's `https` address.
+    /// Nothing that the request brought is used or repeated, since a login link that was sent in the open has lost its secrecy.
     func plainAdmission(of request: ControlRequest) throws(ControlError) -> Admission {
         guard hosts.objection(hosts: request.hosts, origins: []) == nil, let host = request.hosts.first else {
             throw ControlError(.invalidRequest, "This port takes HTTPS only. Open the page at its https:// address.")

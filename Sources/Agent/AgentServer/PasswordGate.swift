@@ -26,7 +26,7 @@ final class PasswordGate: Sendable {
     private let store: Store
 
     /// - Parameters:
-    ///   - stored: what was given to `store` last; what cannot be read of it is no password.
+    ///   - stored: what was given to `store` last; treated as no password if it cannot be read.
     ///   - uptime: seconds of a clock that is never set back.
     init(
         stored: [UInt8]?, limits: LoginLimiter.Limits = .init(), parameters: Scrypt.Parameters = .usual,

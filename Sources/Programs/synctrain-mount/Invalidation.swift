@@ -33,8 +33,8 @@ final class Invalidation: Sendable {
 
     func end() { queue.with { $0.isEnding = true } }
 
-    /// Gives the file back. One on this disk may have changed since the kernel was told of it, and would be read up to the size that
-    /// it had then: if so, the kernel has to ask. That waits for nothing, as no page is touched.
+    /// Gives the file back. One on this disk may have changed since the kernel got its attributes, and would be read up to the old
+    /// size: then they are dropped, so that the kernel asks again. That cannot block, as no page is touched.
     func opened(_ file: OpenFile, as known: MountEntry, _ mount: Mount) -> OpenFile {
         guard let status = file.status, status.st_size != off_t(known.size) || !known.isHere,
             let session = queue.quietly({ $0.isEnding ? nil : $0.session })

@@ -10,7 +10,7 @@ struct UploadFile: Sendable {
         var uploads: [UploadTable.Record]
     }
 
-    /// Blocks its thread. What cannot be read is no upload: what is left of it on disks goes after a day.
+    /// Blocks its thread. Empty if the file cannot be read: uploads then begin again.
     func read() -> [UploadTable.Record] {
         guard let bytes = try? AtomicFile.read(path: path),
             let document = try? ControlJSON.decode(Document.self, from: bytes), document.schema == 1
