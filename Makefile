@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -88,7 +88,8 @@ accessibility: debug .build/axe/axe.min.js ## axe-core over every view of the pa
 	$(PYTHON) -m zipfile --extract $(@D)/axe_playwright_python-*.whl $(@D)
 	cp $(@D)/axe_playwright_python/axe.min.js $@
 
-lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
+lint: toolchain language wire-arithmetic ## formatting, language, translations and arithmetic, as CI checks them
+	config/translations/catalogue check
 	swift format lint --strict --recursive --parallel Package.swift packaging Sources Tests Benchmarks
 
 language: ## help, messages, the page and the documents: terms, length, full stops; what doc comments say of errors
@@ -98,6 +99,10 @@ language: ## help, messages, the page and the documents: terms, length, full sto
 wire-arithmetic: ## plain arithmetic on numbers from outside (docs/decisions/wire-integers.md)
 	$(PYTHON) Tests/WireArithmetic/test_check.py
 	$(PYTHON) Tests/WireArithmetic/check.py
+
+translations: ## new texts into config/translations/*.po, and what is translated into the program
+	config/translations/catalogue update
+	config/translations/catalogue build
 
 openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sources/Core/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error

@@ -27,6 +27,8 @@ let layers = [
             .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
             .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
             .target(name: "CLinux"),
+            // The texts in other languages: `make translations` writes them.
+            .target(name: "CTranslations", exclude: ["documents"]),
             // Threads that wait in system calls, and what they share.
             .target(name: "Threads", dependencies: ["CLinux"]),
             // Messages with descriptors between programs of this machine.
@@ -52,12 +54,13 @@ let layers = [
             .target(name: "MountProtocol"),
             .target(name: "MountRules", dependencies: ["MountProtocol"]),
             .target(name: "Selection", dependencies: ["Trimming"]),
+            .target(name: "Phrases"),
             .target(name: "Spelling"),
             .target(name: "TOML"),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
-            .target(name: "ControlAPI", dependencies: ["Arithmetic", "Trimming"]),
+            .target(name: "ControlAPI", dependencies: ["Arithmetic", "Phrases", "Trimming"]),
             // What is wrong with a device, and what would help.
-            .target(name: "Diagnosis", dependencies: ["ControlAPI", "Trimming"], exclude: ["vocabulary"]),
+            .target(name: "Diagnosis", dependencies: ["ControlAPI", "Phrases", "Trimming"], exclude: ["vocabulary"]),
         ]),
     // The disk: index, files, folders.
     layer(
@@ -198,8 +201,9 @@ let layers = [
             .target(
                 name: "AgentServer",
                 dependencies: [
-                    "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore, nioHTTP1, nioPosix,
-                    serviceLifecycle,
+                    "CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore,
+                    nioHTTP1,
+                    nioPosix, serviceLifecycle,
                 ]),
             // The files of the page: `Sources/Agent/WebPage/embed` writes which.
             .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
@@ -213,8 +217,9 @@ let layers = [
                 name: "synctrain",
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
-                    "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis",
-                    "FileAccess",
+                    "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations",
+                    "Cryptography",
+                    "Diagnosis", "FileAccess", "Phrases",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "LinkSecurity", "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Transport",
                     "TransportBluetooth",
@@ -312,6 +317,7 @@ let package = Package(
         .tests(of: "Pairing", ["Cryptography"]),
         .tests(of: "Reconciliation", ["BlockExchange", "Cryptography", "Selection"]),
         .tests(of: "Selection", resources: [.copy("Vectors")]),
+        .tests(of: "Phrases"),
         .tests(of: "Spelling"),
         .tests(of: "Trimming"),
         .tests(of: "TOML"),

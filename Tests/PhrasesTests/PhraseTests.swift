@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Phrases
+import Testing
+
+@Suite struct PhraseTests {
+    private func german(_ texts: String) throws -> Translation {
+        try Translation(
+            document: Array(#"{"language":"de","name":"Deutsch","decimal":",","texts":{\#(texts)}}"#.utf8))
+    }
+
+    @Test func interpolationsAreArguments() {
+        let phrase: Phrase = "Waiting for \("nas") to accept \(2) devices."
+        #expect(phrase.template == "Waiting for {1} to accept {2} devices.")
+        #expect(phrase.arguments == [.text("nas"), .text("2")])
+        #expect(phrase.english == "Waiting for nas to accept 2 devices.")
+    }
+
+    @Test func joinedTextsAreOne() {
+        let phrase: Phrase = "\("a") and \("b"), " + "then \("c") {x} {9}"
+        #expect(phrase.template == "{1} and {2}, then {3} {x} {9}")
+        #expect(phrase.english == "a and b, then c {x} {9}")
+    }
+
+    @Test func translationsReorder() throws {
+        let german = try german(#""{1} of {2}":"Von {2} sind es {1}""#)
+        #expect(german.text("\(3) of \("nas")") == "Von nas sind es 3")
+        #expect(german.text("\(3) in \("nas")") == "3 in nas", "not in the catalogue: English")
+    }
+
+    @Test(arguments: [
+        (0, "0 Dateien", "0 files"), (1, "1 Datei", "1 file"), (2, "2 Dateien", "2 files"),
+        (21, "21 Dateien", "21 files"), (-1, "-1 Dateien", "-1 files"),
+    ]) func pluralsFollowTheNumber(count: Int, text: String, english: String) throws {
+        let german = try german(#""{1} file":["{1} Datei","{1} Dateien"]"#)
+        let phrase = Phrase(count, one: "\(count) file", many: "\(count) files")
+        #expect(german.text(phrase) == text)
+        #expect(phrase.english == english)
+    }
+
+    @Test func phrasesInPhrasesAreTranslatedToo() throws {
+        let german = try german(#""{1} file":["{1} Datei","{1} Dateien"],"Needs {1}.":"Braucht {1}.""#)
+        let inner = Phrase(1, one: "\(1) file", many: "\(1) files")
+        #expect(german.text("Needs \(inner).") == "Braucht 1 Datei.")
+        #expect(Phrase("Needs \(inner).").english == "Needs 1 file.")
+    }
+
+    @Test func argumentsAreNotTemplates() throws {
+        #expect(try german("").text("\("{2}") and \("b")") == "{2} and b")
+    }
+
+    @Test func contextsTellApart() throws {
+        let german = try german(#""Open":"Offen","verb\u0004Open":"Öffnen""#)
+        #expect(german.text("Open") == "Offen")
+        #expect(german.text(Phrase("Open", context: "verb")) == "Öffnen")
+    }
+
+    @Test func phrasesTravelAsJSON() throws {
+        let phrase: Phrase = "\("nas") has \(Phrase(2, one: "\(2) file", many: "\(2) files"))."
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let json = try encoder.encode(phrase)
+        #expect(
+            String(decoding: json, as: UTF8.self)
+                == #"{"arguments":["nas",{"arguments":["2"],"count":2,"plural":"{1} files","template":"{1} file"}],"#
+                + #""template":"{1} has {2}."}"#)
+        #expect(try JSONDecoder().decode(Phrase.self, from: json) == phrase)
+        #expect(try JSONDecoder().decode(Phrase.self, from: Data(#"{"template":"x"}"#.utf8)) == "x")
+    }
+
+    @Test func theTaskHasALanguage() throws {
+        #expect(translated("Done") == "Done")
+        Translation.$current.withValue(try german(#""Done":"Fertig""#)) {
+            #expect(translated("Done") == "Fertig")
+        }
+    }
+}

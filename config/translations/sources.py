@@ -1,0 +1,329 @@
+"""Finds the texts in Swift and JavaScript sources that are translated."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Key:
+    context: str
+    template: str
+    plural: str = ""
+    files: set = field(default_factory=set)
+
+    @property
+    def identity(self):
+        return (self.context, self.template)
+
+
+@dataclass
+class Literal:
+    """A string of the source. `parts` alternates texts and lists of pieces (the code that is put in)."""
+
+    parts: list
+    is_template: bool = False
+
+    def template(self, first=1):
+        """The text with `{n}` for what is put in, and the next number."""
+        text = ""
+        for part in self.parts:
+            if isinstance(part, str):
+                text += part
+            else:
+                text += f"{{{first}}}"
+                first += 1
+        return text, first
+
+
+class Unreadable(Exception):
+    pass
+
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "'": "'", "`": "`", "\\": "\\", "$": "$"}
+
+
+class Scanner:
+    """Splits a source into code (strings of Python) and literals; comments are left out."""
+
+    def __init__(self, text, is_swift):
+        self.text, self.is_swift, self.at = text, is_swift, 0
+
+    def pieces(self, closing=""):
+        """Up to the bracket that closes; `closing` is consumed."""
+        pieces, code, depth = [], "", 0
+        text = self.text
+        while self.at < len(text):
+            char = text[self.at]
+            if text.startswith("//", self.at):
+                self.at = text.find("\n", self.at)
+                if self.at < 0:
+                    self.at = len(text)
+                continue
+            if text.startswith("/*", self.at):
+                end = text.find("*/", self.at)
+                self.at = len(text) if end < 0 else end + 2
+                continue
+            if not self.is_swift and char == "/" and re.search(r"(^|[(,=:\[!&|?{};]|return|=>)\s*$", code[-40:] or "("):
+                match = re.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*").match(text, self.at)
+                if match:
+                    self.at = match.end()
+                    code += "0"
+                    continue
+            if char == '"' or (char in "'`" and not self.is_swift) or (self.is_swift and re.match(r'#+"', text[self.at:self.at + 4])):
+                if code:
+                    pieces.append(code)
+                code = ""
+                pieces.append(self.swift_literal() if self.is_swift else self.script_literal())
+                continue
+            if closing:
+                if char in "([{":
+                    depth += 1
+                elif char in ")]}":
+                    if depth == 0 and char == closing:
+                        self.at += 1
+                        break
+                    depth -= 1
+            code += char
+            self.at += 1
+        if code:
+            pieces.append(code)
+        return pieces
+
+    def escape(self):
+        """The character of the escape at this place, behind the backslash."""
+        char = self.text[self.at]
+        self.at += 1
+        if char == "u":
+            match = re.compile(r"\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{4})").match(self.text, self.at)
+            self.at = match.end()
+            return chr(int(match.group(1) or match.group(2), 16))
+        if char == "x":
+            self.at += 2
+            return chr(int(self.text[self.at - 2:self.at], 16))
+        return ESCAPES.get(char, char)
+
+    def swift_literal(self):
+        text = self.text
+        hashes = re.compile("#*").match(text, self.at).group(0)
+        self.at += len(hashes)
+        quote = '"""' if text.startswith('"""', self.at) else '"'
+        self.at += len(quote)
+        end, escape = quote + hashes, "\\" + hashes
+        indent = 0
+        if quote == '"""':
+            self.at = text.index("\n", self.at) + 1
+            close = text.index(end, self.at)
+            indent = close - text.rindex("\n", 0, close) - 1
+        parts, words, starts_line = [], "", bool(indent)
+        while not text.startswith(end, self.at):
+            if self.at >= len(text):
+                raise Unreadable("a string without an end")
+            if starts_line:
+                blank = re.compile(r" {0,%d}" % indent).match(text, self.at)
+                self.at = blank.end()
+                starts_line = False
+                continue
+            if text.startswith(escape, self.at):
+                self.at += len(escape)
+                if text[self.at] == "(":
+                    self.at += 1
+                    parts += [words, self.pieces(")")]
+                    words = ""
+                elif text[self.at] == "\n":
+                    self.at += 1
+                    starts_line = bool(indent)
+                else:
+                    words += self.escape()
+                continue
+            words += text[self.at]
+            starts_line = text[self.at] == "\n" and bool(indent)
+            self.at += 1
+        self.at += len(end)
+        if quote == '"""' and words.endswith("\n"):
+            words = words[:-1]
+        return Literal(parts + [words])
+
+    def script_literal(self):
+        text = self.text
+        quote = text[self.at]
+        self.at += 1
+        parts, words = [], ""
+        while self.at < len(text) and text[self.at] != quote:
+            if text[self.at] == "\\":
+                self.at += 1
+                words += self.escape()
+            elif quote == "`" and text.startswith("${", self.at):
+                self.at += 2
+                parts += [words, self.pieces("}")]
+                words = ""
+            else:
+                words += text[self.at]
+                self.at += 1
+        self.at += 1
+        return Literal(parts + [words], quote == "`")
+
+
+def arguments(pieces, index, offset):
+    """The arguments of the call whose `(` is before `offset` of piece `index`, each a list of pieces."""
+    found, current, depth = [], [], 0
+    while index < len(pieces):
+        piece = pieces[index]
+        if isinstance(piece, str):
+            code = ""
+            for char in piece[offset:]:
+                if char in ")]}" and depth == 0:
+                    if code:
+                        current.append(code)
+                    return found + [current] if current or found else []
+                depth += (char in "([{") - (char in ")]}")
+                if char == "," and depth == 0:
+                    found.append(current + ([code] if code else []))
+                    current, code = [], ""
+                    continue
+                code += char
+            if code:
+                current.append(code)
+        else:
+            current.append(piece)
+        index, offset = index + 1, 0
+    return found + [current]
+
+
+def labelled(argument):
+    """(label, pieces) of an argument of Swift, without blanks."""
+    pieces = [piece for piece in argument if not isinstance(piece, str) or piece.strip()]
+    if pieces and isinstance(pieces[0], str):
+        match = re.match(r"\s*(\w+):\s*", pieces[0])
+        if match:
+            rest = pieces[0][match.end():]
+            return match.group(1), ([rest] if rest.strip() else []) + pieces[1:]
+    return "", pieces
+
+
+def template_of(pieces):
+    """The template of literals joined by +; None if it is anything else."""
+    text, number = "", 1
+    for index, piece in enumerate(pieces):
+        if index % 2 == 1:
+            if not isinstance(piece, str) or piece.strip() != "+":
+                return None
+            continue
+        if not isinstance(piece, Literal):
+            return None
+        more, number = piece.template(number)
+        text += more
+    return text if len(pieces) % 2 == 1 else None
+
+
+def swift_keys(pieces):
+    """(key, None) for each text, (None, reason) for a call without one."""
+    for index, piece in enumerate(pieces):
+        if isinstance(piece, Literal):
+            for part in piece.parts:
+                if not isinstance(part, str):
+                    yield from swift_keys(part)
+            continue
+        for match in re.finditer(r"(?<!func )(?<![\w])(translated|Phrase)\(", piece):
+            name = match.group(1)
+            parsed = [labelled(argument) for argument in arguments(pieces, index, match.end())]
+            labels = dict(parsed)
+            if name == "ControlError":
+                # Without a literal it is the message of something else.
+                text = template_of(parsed[1][1]) if len(parsed) > 1 and not parsed[1][0] else None
+                if text:
+                    yield Key("", text), None
+                continue
+            context = template_of(labels["context"]) if "context" in labels else ""
+            if "one" in labels:
+                one, many = template_of(labels["one"]), template_of(labels.get("many", []))
+                if one is None or many is None or context is None:
+                    yield None, f"{name}(…) with a plural that is not literals"
+                else:
+                    yield Key(context, one, many), None
+            elif name == "Phrase" and (not parsed or parsed[0][0]):
+                continue
+            else:
+                text = template_of(parsed[0][1]) if parsed else None
+                if text is None or context is None:
+                    yield None, f"{name}(…) without a literal"
+                elif text:
+                    yield Key(context, text), None
+
+
+def script_keys(pieces):
+    for index, piece in enumerate(pieces):
+        if isinstance(piece, Literal):
+            for part in piece.parts:
+                if not isinstance(part, str):
+                    yield from script_keys(part)
+            before = pieces[index - 1] if index and isinstance(pieces[index - 1], str) else ""
+            if piece.is_template and re.search(r"(?<![\w.$])t\s*$", before):
+                yield Key("", piece.template()[0]), None
+            elif piece.is_template and before == ")" and index > 2 and re.search(r"(?<![\w.$])t\.as\(\s*$", str(pieces[index - 3])):
+                yield Key(pieces[index - 2].template()[0], piece.template()[0]), None
+            continue
+        for match in re.finditer(r"(?<!function )(?<![\w.$])plural\(", piece):
+            parsed = [[p for p in argument if not isinstance(p, str) or p.strip()]
+                      for argument in arguments(pieces, index, match.end())]
+            forms = [template_of(argument) for argument in parsed[1:3]]
+            if len(forms) < 2 or None in forms:
+                yield None, "plural(…) without two literals"
+            else:
+                yield Key("", forms[0], forms[1]), None
+        for match in re.finditer(r"(?<!function )(?<![\w.$])t\(", piece):
+            yield None, "t(…) instead of t`…`"
+
+
+def keys_of(text, is_swift):
+    return (swift_keys if is_swift else script_keys)(Scanner(text, is_swift).pieces())
+
+
+CALLS = re.compile(r"translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
+
+# The settings declare their texts once, for terminal and page: every literal there that is prose, and what an empty value stands for.
+DECLARATIONS = ("Sources/Sync/AgentConfiguration/Schema/SettingsSchema+", "Sources/Sync/AgentConfiguration/Schema/Setting+Shapes")
+
+
+def declared_keys(pieces):
+    for before, piece in zip(["", *pieces], pieces):
+        if not isinstance(piece, Literal):
+            continue
+        text = piece.template()[0]
+        is_prose = re.match(r"[A-Z]", text) or " " in text and not text.startswith("synctrain ")
+        if is_prose or isinstance(before, str) and re.search(r"\.(without|empty)\($", before) and text.isalpha():
+            yield Key("", text)
+
+
+# The runtime itself.
+EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js"}
+
+
+def keys(root):
+    """The keys of all sources by identity, and what is wrong."""
+    found, faults = {}, []
+    files = sorted(root.glob("Sources/**/*.swift")) + sorted(root.glob("Sources/Agent/WebPage/page/*.js"))
+    for path in files:
+        name = str(path.relative_to(root))
+        if any(name.startswith(excluded) for excluded in EXCLUDED):
+            continue
+        text = path.read_text()
+        if not CALLS.search(text) and not name.startswith(DECLARATIONS):
+            continue
+        try:
+            if name.startswith(DECLARATIONS):
+                for key in declared_keys(Scanner(text, True).pieces()):
+                    found.setdefault(key.identity, key).files.add(name)
+            for key, fault in keys_of(text, path.suffix == ".swift"):
+                if fault:
+                    faults.append(f"{name}: {fault}")
+                    continue
+                known = found.setdefault(key.identity, key)
+                known.files.add(name)
+                if known.plural != key.plural:
+                    if known.plural and key.plural:
+                        faults.append(f"{name}: two plurals of {key.template!r}")
+                    known.plural = known.plural or key.plural
+        except Unreadable as error:
+            faults.append(f"{name}: {error}")
+    return found, faults
