@@ -119,7 +119,8 @@ function deviceCard(id, app, reach) {
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const isUnchanged = (input) => input !== document.activeElement && input.dataset.typed !== "yes";
   for (const input of [name, addresses]) input.addEventListener("input", () => { input.dataset.typed = "yes"; });
-  const settings = h("details", {}, h("summary", {}, t`Name, addresses, removing`),
+  const technical = h("dl", { class: "pairs" });
+  const settings = h("details", {}, h("summary", {}, t`Advanced`), technical,
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field(t`Name`, name), h("button", {}, t`Rename`)),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
@@ -163,13 +164,14 @@ function deviceCard(id, app, reach) {
         act(device.paused ? t`Resume` : t`Pause`, () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
           { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(facts, [device.transport, device.address, device.addresses, device.client, device.lastSeen, device.bytesIn, device.bytesOut, device.lastError, device.introducedBy, device.pausedUntil, waysText(device), minute], () => [
+      draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, waysText(device), minute], () => [
         device.connected
           ? [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
           : [h("dt", {}, t`last seen`), h("dd", {}, device.lastSeen ? when(device.lastSeen) : t`never`)],
         device.pausedUntil && [h("dt", {}, t`paused until`), h("dd", {}, dateTime(device.pausedUntil))],
         !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError) || waitingText(device))],
-        waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)],
+        waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)]]);
+      draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy], () => [
         device.client && [h("dt", {}, t`program`), h("dd", {}, device.client)],
         h("dt", {}, t`carried`), h("dd", {}, t`${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
         device.introducedBy && [h("dt", {}, t`added by`), h("dd", {}, app.deviceName(device.introducedBy))],
