@@ -57,6 +57,19 @@ class Swift(unittest.TestCase):
         self.assertEqual(len(faults('translated(n, one: word, many: "x")')), 1)
 
 
+    def test_prose_without_the_catalogue_is_found(self):
+        def plain(text):
+            return list(sources.plain_texts(sources.Scanner(text, True).pieces()))
+
+        self.assertEqual(plain('print("Nothing was changed.")'), ["Nothing was changed."])
+        self.assertEqual(plain('print("a \\(isOld ? "(an old one)" : "")")'), ["(an old one)"])
+        self.assertEqual(plain('print("synctrain: \\(name): and \\(rest) more")'), ["{1}: and {2} more"])
+        for text in ('translated("Nothing was changed.")', 'ControlError(.failed, a.isOld ? "It is old." : "It is new.")',
+                     'Phrase(n, one: "\\(n) old file", many: "\\(n) old files")', 'print("  synctrain pair \\(id)")',
+                     'open("/proc/self/mountinfo")', 'print("synctrain: \\(error)")', 'run("--home", "\\(path)/x.sock")'):
+            self.assertEqual(plain(text), [], text)
+
+
 class Script(unittest.TestCase):
     def test_templates(self):
         self.assertEqual(keys('h("p", t`Waiting for ${name.replace(/"/g, "")} to ${t`accept`}.`) // t`no`', False),

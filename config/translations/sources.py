@@ -345,3 +345,41 @@ def keys(root):
         except Unreadable as error:
             faults.append(f"{name}: {error}")
     return found, faults
+
+
+# What the command line says in English only: what developers and hidden commands show, what is written for other programs, the manual.
+ENGLISH = {
+    "CompleteCommand.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
+    "ManualPage.swift", "PageEntrance.swift", "ProgramVersion.swift", "RadioDemo.swift", "SupportBundle.swift", "SystemdUnit.swift",
+    "VirtualAirCommand.swift", "AgentProgram.swift", "StartupPages.swift",
+}
+NOT_PROSE = re.compile(r"`[^`]*`|\{1\} (?:min|h) \{2\} (?:s|min)|\{\d+\}|--[a-z-]+|[a-z]+://\S*|(/[\w.]+)+|\buser\.[a-z.]+|^\s*synctrain( [a-z]+| \{\d\})*$")
+PROSE = re.compile(r"[A-Za-z]{2,}[,:;]? [a-zA-Z…(]|… [a-z]{4,}|[a-z]{2,}[.:?!,;]( |$)")
+SHOWN = re.compile(r"(?:translated|Phrase)\($|(?:one|many|context|command|commandName|valueName):$|ControlError\(\s*[\w.]+,$")
+
+
+def plain_texts(pieces):
+    """The literals that read as prose and are no texts of the catalogue."""
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Literal):
+            continue
+        for part in piece.parts:
+            if not isinstance(part, str):
+                yield from plain_texts(part)
+        first = index
+        while first > 1 and isinstance(pieces[first - 1], str) and re.fullmatch(r"\s*(\+|:)\s*", pieces[first - 1]):
+            first -= 2
+        before = pieces[first - 1] if first and isinstance(pieces[first - 1], str) else ""
+        # A condition in an error chooses between texts.
+        before = re.sub(r",\s*\w+(\.\w+)?\s*\?\s*$", ",", before)
+        text = piece.template()[0].removeprefix("synctrain: ")
+        if not SHOWN.search(before.rstrip()) and PROSE.search(NOT_PROSE.sub("…", text)):
+            yield text
+
+
+def untranslated(root):
+    """What the command line's sources say without the catalogue."""
+    for path in sorted((root / "Sources/Programs/synctrain").glob("**/*.swift")):
+        if path.name not in ENGLISH:
+            for text in plain_texts(Scanner(path.read_text(), True).pieces()):
+                yield f"{path.relative_to(root)}: without `translated`: {text!r}"

@@ -70,9 +70,9 @@ final class ScrubReport: Sendable {
             try context.output.print(translated("\(name): repaired; \(Quantity.size(event.bytes ?? 0)) fetched"))
         case "failed":
             try context.output.flush()
-            try context.process.errors.print(
-                "synctrain: \(EscapedName.escape("\(event.folder):\(event.path ?? "")")): not repaired: "
-                    + EscapedName.escape(event.error?.message ?? ""))
+            let name = EscapedName.escape("\(event.folder):\(event.path ?? "")")
+            let reason = EscapedName.escape(event.error?.shown ?? "")
+            try context.process.errors.print("synctrain: " + translated("\(name): not repaired: \(reason)"))
         default:
             let holders = (event.holders ?? []).map {
                 "\(context.style.name($0.name))\($0.isConnected ? "" : translated(" (not connected)"))"

@@ -32,9 +32,9 @@ struct ScanCommand: RunnableCommand {
                 }
                 let rest = folder.problems - Int64(folder.problemList.count)
                 if rest > 0 {
+                    let name = EscapedName.escape(folder.folder)
                     try context.process.errors.print(
-                        "synctrain: \(EscapedName.escape(folder.folder)): and \(Quantity.names(rest)) more"
-                    )
+                        "synctrain: " + translated("\(name): and \(Quantity.names(rest)) more"))
                 }
             }
         }
