@@ -281,8 +281,22 @@ def keys_of(text, is_swift):
 
 CALLS = re.compile(r"translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
 
+# The settings declare their texts once, for terminal and page: every literal there that is prose, and what an empty value stands for.
+DECLARATIONS = ("Sources/Sync/AgentConfiguration/Schema/SettingsSchema+", "Sources/Sync/AgentConfiguration/Schema/Setting+Shapes")
+
+
+def declared_keys(pieces):
+    for before, piece in zip(["", *pieces], pieces):
+        if not isinstance(piece, Literal):
+            continue
+        text = piece.template()[0]
+        is_prose = re.match(r"[A-Z]", text) or " " in text and not text.startswith("synctrain ")
+        if is_prose or isinstance(before, str) and re.search(r"\.(without|empty)\($", before) and text.isalpha():
+            yield Key("", text)
+
+
 # The runtime itself.
-EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/words.js"}
+EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js"}
 
 
 def keys(root):
@@ -294,9 +308,12 @@ def keys(root):
         if any(name.startswith(excluded) for excluded in EXCLUDED):
             continue
         text = path.read_text()
-        if not CALLS.search(text):
+        if not CALLS.search(text) and not name.startswith(DECLARATIONS):
             continue
         try:
+            if name.startswith(DECLARATIONS):
+                for key in declared_keys(Scanner(text, True).pieces()):
+                    found.setdefault(key.identity, key).files.add(name)
             for key, fault in keys_of(text, path.suffix == ".swift"):
                 if fault:
                     faults.append(f"{name}: {fault}")
