@@ -223,6 +223,11 @@ def test_what_the_agent_says_is_translated_where_it_is_known(page, laptop, speak
         "nas", {"template": "{1} file", "plural": "{1} files", "count": 2, "arguments": ["2"]}]}
     said = page.script_async("const { said } = await import('/page/language.js'); return arguments[0].map((one) => said(...one))", [
         ["nas offers the folder 2 files.", phrase], ["The job was cancelled."], ["No text of any catalogue."], ["x", {"template": "{1}: nothing known", "arguments": ["a"]}]])
+    shown, body = page.script_async("""const { get } = await import('/page/api.js');
+        const body = await (await fetch('/v1/stat?path=nothing:a.txt', { headers: { "X-Synctrain": "page" } })).json();
+        try { return [await get('stat', { path: 'nothing:a.txt' }), body]; } catch (error) { return [error.message, body]; }""")
+    translation = catalogue("de")[body["text"]["template"]]
+    assert shown == re.sub(r"\{(\d+)\}", lambda place: body["text"]["arguments"][int(place[1]) - 1], translation) != body["message"]
     assert said == ["nas bietet den Ordner 2 Dateien an.", "Der Auftrag wurde abgebrochen.", "No text of any catalogue.", "a: nothing known"]
 
 
