@@ -201,8 +201,9 @@ let layers = [
             .target(
                 name: "AgentServer",
                 dependencies: [
-                    "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore, nioHTTP1, nioPosix,
-                    serviceLifecycle,
+                    "CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore,
+                    nioHTTP1,
+                    nioPosix, serviceLifecycle,
                 ]),
             // The files of the page: `Sources/Agent/WebPage/embed` writes which.
             .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),

@@ -9,16 +9,30 @@ import Testing
 struct PageFileTests {
     /// Who adds a file runs Sources/Agent/WebPage/embed.
     @Test func allOfThePageIsEmbeddedAndNothingElse() throws {
-        let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Sources/Agent/WebPage/page")
+        let directory = Self.sources.appending(path: "Agent/WebPage/page")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path())
-        #expect(Set(names) == PageFile.names, "run Sources/Agent/WebPage/embed")
+        #expect(
+            Set(names) == PageFile.names.filter { !$0.hasPrefix("translations/") }, "run Sources/Agent/WebPage/embed")
         for name in names {
             let file = try #require(PageFile.named(name))
             #expect(try Data(contentsOf: directory.appending(path: name)) == Data(file.bytes), "\(name)")
             #expect(file.contentType != "application/octet-stream", "say in PageFile what \(name) is")
         }
     }
+
+    @Test func translationsAreFilesOfThePage() throws {
+        let directory = Self.sources.appending(path: "System/CTranslations/documents")
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path())
+        #expect(Set(names) == ["de.json", "nl.json"])
+        for name in names {
+            let file = try #require(PageFile.named("translations/\(name)"))
+            #expect(try Data(contentsOf: directory.appending(path: name)) == Data(file.bytes), "\(name)")
+            #expect(file.contentType == "application/json")
+        }
+    }
+
+    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources")
 }
 
 @Suite(.timeLimit(.minutes(1)))

@@ -316,7 +316,7 @@ def keys_of(text, is_swift, is_declaration=False):
 CALLS = re.compile(r"extension ControlError|translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
 
 # The runtime itself.
-EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/words.js"}
+EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js"}
 
 
 def keys(root):

@@ -1,18 +1,26 @@
+import CTranslations
 import ControlAPI
 import Cryptography
 import WebPage
 
-/// A file of the page, which is built into the program. Nothing in it is secret.
+/// A file of the page, which is built into the program. Nothing in it is secret. The translations are among them, as
+/// `translations/LANGUAGE.json`.
 struct PageFile: Sendable {
     let name: String
     let bytes: [UInt8]
     /// By the content, so that a browser need not be sent again what it has.
     let entityTag: String
 
-    private init(_ file: web_page_file) {
-        name = String(cString: file.name)
-        bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+    private init(_ name: String, _ start: UnsafePointer<UInt8>?, _ count: Int) {
+        self.name = name
+        bytes = Array(UnsafeBufferPointer(start: start, count: count))
         entityTag = "\"\(SHA256.digest(bytes).description.prefix(32))\""
+    }
+
+    private init(_ file: web_page_file) { self.init(String(cString: file.name), file.bytes, file.count) }
+
+    private init(_ document: translation_document) {
+        self.init("translations/\(String(cString: document.language)).json", document.bytes, document.count)
     }
 
     var contentType: String {
@@ -38,6 +46,10 @@ struct PageFile: Sendable {
         var all: [String: PageFile] = [:]
         for index in 0..<web_page_file_count() {
             let file = PageFile(web_page_file_at(index))
+            all[file.name] = file
+        }
+        for index in 0..<translation_document_count() {
+            let file = PageFile(translation_document_at(index))
             all[file.name] = file
         }
         return all

@@ -108,55 +108,67 @@ static const unsigned char file_25[] = {
 };
 
 static const unsigned char file_26[] = {
-#embed "page/log.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/pairing.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/settings.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/sha256.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/style.css"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/upload.js"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_38[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_39[] = {
+#embed "page/upload.js"
+};
+
+static const unsigned char file_40[] = {
 #embed "page/views.css"
+};
+
+static const unsigned char file_41[] = {
+#embed "page/words.js"
 };
 
 static const unsigned char description[] = {
@@ -190,19 +202,22 @@ static const struct web_page_file files[] = {
     {"icons.svg", file_23, sizeof file_23},
     {"index.html", file_24, sizeof file_24},
     {"invitations.js", file_25, sizeof file_25},
-    {"log.js", file_26, sizeof file_26},
-    {"pairing.js", file_27, sizeof file_27},
-    {"parts.js", file_28, sizeof file_28},
-    {"reach.js", file_29, sizeof file_29},
-    {"ready.js", file_30, sizeof file_30},
-    {"refused.js", file_31, sizeof file_31},
-    {"settings-patterns.js", file_32, sizeof file_32},
-    {"settings-row.js", file_33, sizeof file_33},
-    {"settings.js", file_34, sizeof file_34},
-    {"sha256.js", file_35, sizeof file_35},
-    {"style.css", file_36, sizeof file_36},
-    {"upload.js", file_37, sizeof file_37},
-    {"views.css", file_38, sizeof file_38},
+    {"language.js", file_26, sizeof file_26},
+    {"log.js", file_27, sizeof file_27},
+    {"pairing.js", file_28, sizeof file_28},
+    {"parts.js", file_29, sizeof file_29},
+    {"reach.js", file_30, sizeof file_30},
+    {"ready.js", file_31, sizeof file_31},
+    {"refused.js", file_32, sizeof file_32},
+    {"settings-patterns.js", file_33, sizeof file_33},
+    {"settings-row.js", file_34, sizeof file_34},
+    {"settings-words.js", file_35, sizeof file_35},
+    {"settings.js", file_36, sizeof file_36},
+    {"sha256.js", file_37, sizeof file_37},
+    {"style.css", file_38, sizeof file_38},
+    {"upload.js", file_39, sizeof file_39},
+    {"views.css", file_40, sizeof file_40},
+    {"words.js", file_41, sizeof file_41},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -47,6 +47,8 @@ struct LoginPage: Sendable {
             <meta http-equiv="refresh" content="0; url=\(link)">
             <title>synctrain</title>
             <p><a href="\(link)">Log in to synctrain</a></p>
+            <p lang="de"><a href="\(link)">Bei synctrain anmelden</a></p>
+            <p lang="nl"><a href="\(link)">Inloggen bij synctrain</a></p>
             </html>
 
             """

@@ -1,9 +1,10 @@
 // What moves, what is done, what happened, and what is in the way.
-import { bytes, count, duration, h, when } from "./dom.js";
+import { h, when } from "./dom.js";
 import { readySection } from "./ready.js";
 import { act, choice, draw, isFailed, isHalted, poll, section, soon, stateName, transportName, trouble } from "./parts.js";
+import { bytes, dateTime, duration, number, plural, rate, said, t, timeOfDay } from "./words.js";
 
-export const title = "Activity";
+export const title = t`Activity`;
 export const icon = "activity";
 
 const changesShown = 50;
@@ -12,29 +13,29 @@ const hour = 3600;
 export function mount(root, app) {
   const { api } = app;
   const tools = h("div", { class: "tools" });
-  const held = section("Restricted by policies");
-  const wrong = section("Problems");
-  const moving = section("Transfers");
-  const jobs = section("Jobs");
-  const parts = section("Folders and devices", tools);
-  const filter = choice([["", "all folders"]], "", { "aria-label": "Folder to show changes of" });
-  const changes = section("Recent changes", filter);
+  const held = section(t`Restricted by policies`);
+  const wrong = section(t`Problems`);
+  const moving = section(t`Transfers`);
+  const jobs = section(t`Jobs`);
+  const parts = section(t`Folders and devices`, tools);
+  const filter = choice([["", t`all folders`]], "", { "aria-label": t`Folder to show changes of` });
+  const changes = section(t`Recent changes`, filter);
   const ready = readySection(app);
   root.append(h("h2", { class: "unseen" }, title), ready.element, wrong.element, held.element, moving.element, jobs.element,
     parts.element, changes.element);
 
   tools.append(
-    act("Pause all", () => pause({ all: true, paused: true })),
-    act("Pause all for an hour", () => pause({ all: true, paused: true, seconds: hour })),
-    act("Resume all", () => pause({ all: true, paused: false })),
-    act("Retry everything now", () => app.attempt(async () => {
+    act(t`Pause all`, () => pause({ all: true, paused: true })),
+    act(t`Pause all for an hour`, () => pause({ all: true, paused: true, seconds: hour })),
+    act(t`Resume all`, () => pause({ all: true, paused: false })),
+    act(t`Retry everything now`, () => app.attempt(async () => {
       await api.post("sync", {});
-      app.say("Connecting to all devices and retrying failed transfers.");
-    }), { title: "Connects to all devices and retries failed transfers" }));
+      app.say(t`Connecting to all devices and retrying failed transfers.`);
+    }), { title: t`Connects to all devices and retries failed transfers` }));
 
   const pause = (change) => app.attempt(async () => {
     await api.patch("pause", { folders: [], devices: [], all: false, ...change });
-    app.say(change.paused ? "Paused." : "Resumed.");
+    app.say(change.paused ? t`Paused.` : t`Resumed.`);
     app.refresh();
   });
 
@@ -51,10 +52,10 @@ export function mount(root, app) {
       files.get(key).push(row);
     }
     draw(moving.body, [transfers, total], () => {
-      if (files.size === 0) return h("p", { class: "quiet" }, "No transfers in progress.");
+      if (files.size === 0) return h("p", { class: "quiet" }, t`No transfers in progress.`);
       const list = [...files].slice(0, 50).map(([key, rows]) => transfer(key, rows));
       const rest = files.size - list.length;
-      return [h("ul", { class: "plain" }, list), rest > 0 && h("p", { class: "quiet" }, `and ${count(rest, "file")} more`)];
+      return [h("ul", { class: "plain" }, list), rest > 0 && h("p", { class: "quiet" }, plural(rest, "and {1} more file", "and {1} more files"))];
     });
   }
 
@@ -65,16 +66,15 @@ export function mount(root, app) {
     const left = rows[0].secondsLeft;
     return h("li", { class: "transfer", "data-path": path },
       h("div", { class: "line" },
-        h("span", { class: "main-text" }, h("span", { class: "tag" }, isComing ? "in" : "out"), " ",
+        h("span", { class: "main-text" }, h("span", { class: "tag" }, isComing ? t.as("direction")`in` : t.as("direction")`out`), " ",
           h("a", { href: app.address("files", folder, ...path.split("/")), "data-key": key }, path),
-          h("span", { class: "quiet" }, ` in ${app.folderName(folder)}`)),
-        h("span", { class: "numbers" }, `${bytes(done)} of ${bytes(size)}`,
-          left !== undefined && left !== null ? `, ${duration(left)} left` : "")),
+          h("span", { class: "quiet" }, " ", t`in ${app.folderName(folder)}`)),
+        h("span", { class: "numbers" }, t`${bytes(done)} of ${bytes(size)}`,
+          left !== undefined && left !== null ? `, ${t`${duration(left)} left`}` : "")),
       h("progress", { max: Math.max(1, size), value: Math.min(done, size), "aria-label": path }),
       rows.filter((row) => row.device).map((row) => h("div", { class: "numbers" },
-        `${isComing ? "from" : "to"} ${app.deviceName(row.device)}`, row.transport ? ` by ${transportName(row.transport)}` : "",
-        `: ${bytes(row.bytesDone)}, ${bytes(row.bytesPerSecond)}/s`)),
-      rows.every((row) => !row.device) && h("div", { class: "numbers" }, "waiting for a device"));
+        wayOf(isComing, app.deviceName(row.device), row.transport && transportName(row.transport)), `: ${bytes(row.bytesDone)}, ${rate(row.bytesPerSecond)}`)),
+      rows.every((row) => !row.device) && h("div", { class: "numbers" }, t`waiting for a device`));
   }
 
   // Jobs
@@ -94,9 +94,9 @@ export function mount(root, app) {
     const list = [...known.values()].sort((a, b) => b.id - a.id);
     jobs.element.hidden = list.length === 0;
     draw(jobs.body, list, () => h("ul", { class: "plain" }, list.slice(0, 100).map((job) => h("li", { class: "line" },
-      h("span", { class: "main-text" }, h("strong", {}, job.kind), " ", h("span", { class: `tag ${jobClass(job)}` }, job.state),
+      h("span", { class: "main-text" }, h("strong", {}, jobKinds[job.kind] ?? job.kind), " ", h("span", { class: `tag ${jobClass(job)}` }, jobStates[job.state] ?? job.state),
         h("div", { class: "quiet" }, jobText(job))),
-      act(job.state === "running" ? "Cancel" : "Forget", () => app.attempt(async () => {
+      act(job.state === "running" ? t`Cancel` : t`Forget`, () => app.attempt(async () => {
         await api.remove(`jobs/${job.id}`);
         if (job.state !== "running") known.delete(job.id);
         drawJobs();
@@ -110,7 +110,7 @@ export function mount(root, app) {
     drawParts(status);
     const chosen = filter.value;
     draw(filter, status.folders.map(({ id, label }) => [id, label]), () => [
-      h("option", { value: "" }, "all folders"),
+      h("option", { value: "" }, t`all folders`),
       status.folders.map((folder) => h("option", { value: folder.id, selected: folder.id === chosen }, folder.label || folder.id)),
     ]);
   });
@@ -124,19 +124,19 @@ export function mount(root, app) {
       app.refresh();
     });
     draw(held.body, policies, () => policies.ignored
-      ? [h("p", {}, "The policies for metered connections and batteries are suspended",
-        policies.ignoredUntil ? [" until ", new Date(policies.ignoredUntil).toLocaleTimeString()] : "", "."),
-      h("div", { class: "tools" }, act("Re-enable policies", () => set(false), { "data-key": "hold" }))]
+      ? [h("p", {}, policies.ignoredUntil ? t`The policies for metered connections and batteries are suspended until ${timeOfDay(policies.ignoredUntil)}.`
+        : t`The policies for metered connections and batteries are suspended.`),
+      h("div", { class: "tools" }, act(t`Re-enable policies`, () => set(false), { "data-key": "hold" }))]
       : [h("ul", { class: "plain" }, policies.holds.map((hold) => trouble(
-        { metered: "Metered connection", battery: "Battery" }[hold.cause] ?? hold.cause, sentence(hold.message), sentence(hold.remedy)))),
-      h("div", { class: "tools" }, act("Ignore for an hour", () => set(true, hour), { "data-key": "ignore" }))]);
+        { metered: t`Metered connection`, battery: t`Battery` }[hold.cause] ?? hold.cause, sentence(said(hold.message)), sentence(said(hold.remedy))))),
+      h("div", { class: "tools" }, act(t`Ignore for an hour`, () => set(true, hour), { "data-key": "ignore" }))]);
   }
 
   function drawTroubles(status) {
     const list = troubles(status, app);
     wrong.element.hidden = list.length === 0;
     draw(wrong.body, list, () => h("ul", { class: "plain" }, list.map(({ what, message, remedy, link, isWait }) => {
-      const item = trouble(what, message, remedy, ...link ? [h("a", { href: app.address(...link) }, "View")] : []);
+      const item = trouble(what, message, remedy, ...link ? [h("a", { href: app.address(...link) }, t`View`)] : []);
       if (isWait) item.classList.add("wait");
       return item;
     })));
@@ -146,7 +146,7 @@ export function mount(root, app) {
     const value = [status.folders.map((folder) => [folder.id, folder.label, folder.state, folder.progress, folder.need, folder.copy]),
       status.devices.map((device) => [device.id, device.name, device.connected, device.paused, device.pausedUntil, device.transport])];
     draw(parts.body, value, () => {
-      if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, "No folders or devices yet.");
+      if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, t`No folders or devices yet.`);
       return h("ul", { class: "plain" },
         status.folders.map((folder) => h("li", { class: "line", "data-folder": folder.id },
           h("span", { class: "main-text" }, h("strong", {}, folder.label || folder.id), " ",
@@ -156,15 +156,16 @@ export function mount(root, app) {
         status.devices.map((device) => h("li", { class: "line", "data-device": device.id },
           h("span", { class: "main-text" }, h("strong", {}, app.deviceName(device.id)), " ",
             h("span", { class: `tag ${device.connected ? "good" : ""}` },
-              device.paused ? "paused" : device.connected ? `connected over ${transportName(device.transport)}` : "not connected"),
-            device.pausedUntil && h("div", { class: "quiet" }, `until ${new Date(device.pausedUntil).toLocaleString()}`)),
+              device.paused ? t`paused` : device.connected ? t`connected over ${transportName(device.transport)}` : t`not connected`),
+            device.pausedUntil && h("div", { class: "quiet" }, t`until ${dateTime(device.pausedUntil)}`)),
           rest("device", app.deviceName(device.id), device.paused, (paused) => pause({ devices: [device.id], paused })))));
     });
   }
 
   function rest(kind, name, isPaused, set) {
-    const label = isPaused ? "Resume" : "Pause";
-    return act(label, () => set(!isPaused), { "aria-label": `${label} the ${kind} ${name}`, "data-key": `rest ${kind} ${name}` });
+    const spoken = kind === "folder" ? isPaused ? t`Resume the folder ${name}` : t`Pause the folder ${name}`
+      : isPaused ? t`Resume the device ${name}` : t`Pause the device ${name}`;
+    return act(isPaused ? t`Resume` : t`Pause`, () => set(!isPaused), { "aria-label": spoken, "data-key": `rest ${kind} ${name}` });
   }
 
   // Changes
@@ -185,19 +186,19 @@ export function mount(root, app) {
 
   function drawChanges(list) {
     draw(changes.body, [list, shown, Math.floor(Date.now() / 60000)], () => {
-      if (list.length === 0) return h("p", { class: "quiet" }, "No changes recorded yet.");
+      if (list.length === 0) return h("p", { class: "quiet" }, t`No changes recorded yet.`);
       return [h("ul", { class: "plain changes" }, list.map((change) => h("li", { class: "line" },
-        h("span", { class: "main-text" }, h("span", { class: "tag" }, change.what), " ", changed(change)),
-        h("span", { class: "quiet" }, change.local ? "here" : change.name || change.device ? `by ${change.name || change.device}` : "",
+        h("span", { class: "main-text" }, h("span", { class: "tag" }, changeWords[change.what] ?? change.what), " ", changed(change)),
+        h("span", { class: "quiet" }, change.local ? t`here` : change.name || change.device ? t`by ${change.name || change.device}` : "",
           change.local || change.name || change.device ? ", " : "", when(change.time))))),
       list.length >= shown && shown < 10000 && h("div", { class: "tools" },
-        act("Show more", () => { shown = Math.min(10000, shown * 2); loadChanges(); }, { "data-key": "more" }))];
+        act(t`Show more`, () => { shown = Math.min(10000, shown * 2); loadChanges(); }, { "data-key": "more" }))];
     });
   }
 
   function changed(change) {
-    const place = h("span", { class: "quiet" }, ` in ${app.folderName(change.folder)}`);
-    if (change.what === "many") return [`${count(change.count, "name")} changed at once`, place];
+    const place = h("span", { class: "quiet" }, " ", t`in ${app.folderName(change.folder)}`);
+    if (change.what === "many") return [plural(change.count, "{1} name changed at once", "{1} names changed at once"), place];
     const name = change.what === "deleted" ? h("span", {}, change.path)
       : h("a", { href: app.address("files", change.folder, ...change.path.split("/")) }, change.path);
     return [change.from && `${change.from} → `, name, place];
@@ -232,14 +233,30 @@ function sentence(text) {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
+/** Where bytes come from or go to: `from nas by TCP`. */
+function wayOf(isComing, name, transport) {
+  if (isComing) return transport ? t`from ${name} by ${transport}` : t`from ${name}`;
+  return transport ? t`to ${name} by ${transport}` : t`to ${name}`;
+}
+
+/** By the path of what was asked for. */
+const jobKinds = {
+  fetch: t.as("job")`fetch`, selection: t.as("job")`selection`, remove: t.as("job")`delete`, extraneous: t.as("job")`files not selected`,
+  "conflicts/resolve": t.as("job")`resolve conflicts`, "folders/action": t.as("job")`halted folder`,
+};
+const changeWords = {
+  added: t`added`, changed: t`changed`, deleted: t`deleted`, renamed: t`renamed`, conflict: t`conflict`, freed: t`freed`, restored: t`restored`, many: t`many`,
+};
+const jobStates = { running: t`running`, done: t`done`, failed: t`failed`, cancelled: t`cancelled` };
+
 function jobClass(job) { return { done: "good", failed: "bad", cancelled: "warn" }[job.state] ?? ""; }
 
 function jobText(job) {
-  if (job.error) return job.error.message;
+  if (job.error) return said(job.error.message, job.error.text);
   const { progress } = job;
   if (job.state !== "running" || !progress) return "";
   if (progress.bytesTotal) {
-    return `${progress.path ?? ""} ${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}, ${bytes(progress.bytesPerSecond)}/s`.trim();
+    return `${progress.path ?? ""} ${t`${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}`}, ${rate(progress.bytesPerSecond)}`.trim();
   }
   return progress.path ?? "";
 }
@@ -247,35 +264,36 @@ function jobText(job) {
 function folderText(folder) {
   if (folder.progress) {
     const { filesDone, filesTotal, bytesDone, bytesTotal } = folder.progress;
-    const files = filesTotal === undefined ? count(filesDone, "file") : `${filesDone} of ${count(filesTotal, "file")}`;
-    return `${files}, ${bytes(bytesDone)}${bytesTotal === undefined ? "" : ` of ${bytes(bytesTotal)}`}`;
+    const files = filesTotal === undefined ? plural(filesDone, "{1} file", "{1} files") : plural(filesTotal, "{2} of {1} file", "{2} of {1} files", number(filesDone));
+    return `${files}, ${bytesTotal === undefined ? bytes(bytesDone) : t`${bytes(bytesDone)} of ${bytes(bytesTotal)}`}`;
   }
-  if (folder.incomplete) return "the index of other devices is incomplete";
+  if (folder.incomplete) return t`the index of other devices is incomplete`;
   const { files, bytes: size, deletions = 0 } = folder.need;
-  const needs = [files > 0 && `${count(files, "file")} (${bytes(size)}) to download`, deletions > 0 && `${count(deletions, "name")} to delete`]
+  const needs = [files > 0 && plural(files, "{1} file ({2}) to download", "{1} files ({2}) to download", bytes(size)),
+    deletions > 0 && plural(deletions, "{1} name to delete", "{1} names to delete")]
     .filter(Boolean);
   if (needs.length > 0) return needs.join(", ");
-  return { complete: "up to date (full copy)", selected: "up to date", partial: "incomplete", unknown: "waiting for the index of other devices" }[folder.copy] ?? "";
+  return { complete: t`up to date (full copy)`, selected: t`up to date`, partial: t`incomplete`, unknown: t`waiting for the index of other devices` }[folder.copy] ?? "";
 }
 
 /** All that is in the way, with its remedy: what the agent, its folders and its devices say. */
 export function troubles(status, app) {
   const list = [];
-  for (const problem of status.problems ?? []) list.push({ what: "The agent", message: problem });
+  for (const problem of status.problems ?? []) list.push({ what: t`The agent`, message: problem });
   if (status.bluetooth?.remedy) list.push({ what: "Bluetooth", message: status.bluetooth.message, remedy: status.bluetooth.remedy });
   for (const folder of status.folders) {
     const what = folder.label || folder.id;
     if (folder.message) list.push({ what, message: folder.message, link: isHalted(folder) ? ["attention"] : undefined });
     for (const wait of folder.waits ?? []) {
       if (wait.reason === "paused" || wait.reason === "halted" && folder.message) continue;
-      list.push({ what, message: wait.message, remedy: wait.remedy, isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
+      list.push({ what, message: said(wait.message, wait.text), remedy: said(wait.remedy, wait.remedyText), isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
     }
     if (folder.watch && ["partial", "failed"].includes(folder.watch.state)) {
-      list.push({ what, message: folder.watch.message ?? "Not all changes are noticed immediately; the next scan finds them." });
+      list.push({ what, message: folder.watch.message ?? t`Not all changes are noticed immediately; the next scan finds them.` });
     }
     for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${problem.path}`, message: problem.message });
     const rest = folder.errors - (folder.problems ?? []).length;
-    if (folder.problems?.length && rest > 0) list.push({ what, message: `and ${count(rest, "more name")} with problems` });
+    if (folder.problems?.length && rest > 0) list.push({ what, message: plural(rest, "and {1} more name with problems", "and {1} more names with problems") });
   }
   for (const device of status.devices) {
     if (device.connected || device.paused || !device.lastError) continue;

@@ -1,9 +1,12 @@
 // The control API, as docs/control-api.md has it.
+import { said, t } from "./words.js";
+
+const noAnswer = () => new APIError({ code: "no-agent", message: t`The agent does not answer. Start it: synctrain agent start`, retryable: true });
 
 /** What the agent answers instead of a result: `code`, a message that ends with what to do, `retryable`, `path`. */
 export class APIError extends Error {
-  constructor({ code = "failed", message = "The agent gave no reason.", retryable = false, path } = {}, status = 0) {
-    super(message);
+  constructor({ code = "failed", message = t`The agent gave no reason.`, retryable = false, path, text } = {}, status = 0) {
+    super(said(message, text));
     this.code = code;
     this.retryable = retryable;
     this.path = path;
@@ -35,7 +38,7 @@ async function send(method, path, { query, body, data, signal, headers = {} } = 
     response = await fetch(target(path, query), options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new APIError({ code: "no-agent", message: "The agent does not answer. Start it: synctrain agent start", retryable: true });
+    throw noAnswer();
   }
   if (!response.ok) {
     let document = {};
@@ -68,9 +71,7 @@ export async function logIn(password) {
       method: "POST", credentials: "same-origin", body: JSON.stringify({ password }),
       headers: { "X-Synctrain": "page", "Content-Type": "application/json" },
     });
-  } catch {
-    throw new APIError({ code: "no-agent", message: "The agent does not answer. Start it: synctrain agent start", retryable: true });
-  }
+  } catch { throw noAnswer(); }
   if (!response.ok) throw new APIError(await response.json().catch(() => ({})), response.status);
 }
 
@@ -159,7 +160,7 @@ export async function run(path, body, changed = () => {}) {
       // Events of jobs come without the result.
       if (job.state === "done" && job.result === undefined) get(`jobs/${job.id}`).then((found) => resolve(found.job.result ?? {}), () => resolve({}));
       else if (job.state === "done") resolve(job.result);
-      else reject(new APIError(job.error ?? { code: "interrupted", message: "The job was cancelled." }));
+      else reject(new APIError(job.error ?? { code: "interrupted", message: t`The job was cancelled.` }));
     };
     const ask = (job) => {
       if (job) { if (job.id === answer.job.id) follow(job); return; }

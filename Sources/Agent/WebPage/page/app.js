@@ -1,7 +1,9 @@
 // The page: which view is shown, what all views know, and how anything is said or asked.
 import * as api from "./api.js";
-import { button, count, h, icon, replace } from "./dom.js";
+import { button, h, icon, replace } from "./dom.js";
 import { poll } from "./parts.js";
+import { language } from "./language.js";
+import { plural, t } from "./words.js";
 
 /**
  * A view is a module with `title`, `icon`, and `mount(root, app)`, which draws into `root` and returns
@@ -36,7 +38,7 @@ export const app = {
   address,
   /** Says a thing that happened: to screen readers, and for a while below; `undo` takes it back, where that can be done. */
   say(text, undo) {
-    document.getElementById("said").textContent = undo ? `${text} It can be undone.` : text;
+    document.getElementById("said").textContent = undo ? t`${text} It can be undone.` : text;
     notice(text, "info", undo ? 20_000 : 6000, undo);
   },
   /** Shows an error and what to do, until it is closed. */
@@ -52,7 +54,7 @@ export const app = {
   /** The name of a device, if the status has one, else the beginning of its id. */
   deviceName(id) {
     if (!id) return "";
-    if (app.status?.device === id) return "this device";
+    if (app.status?.device === id) return t`this device`;
     return app.status?.devices.find((device) => device.id === id)?.name || id.slice(0, 7);
   },
   folderName(id) {
@@ -100,13 +102,13 @@ function notice(text, kind, time, undo) {
   while (notices.children.length >= 5) notices.firstChild.remove();
   const box = h("div", { class: `notice ${kind}`, "data-text": text }, h("p", {}, text));
   if (undo) {
-    box.append(button("Undo", async () => {
+    box.append(button(t`Undo`, async () => {
       await app.attempt(undo);
       box.remove();
       document.getElementById("view").focus?.({ preventScroll: true });
     }));
   }
-  box.append(button("Close", () => box.remove()));
+  box.append(button(t`Close`, () => box.remove()));
   notices.append(box);
   if (time) setTimeout(() => box.remove(), time);
 }
@@ -123,7 +125,7 @@ async function load() {
   // An agent of another version may have another page.
   if (version && app.status.version !== version) {
     if (unsaved().length === 0) return location.reload();
-    notice("synctrain was updated. Save what you typed and reload the page.", "info");
+    notice(t`synctrain was updated. Save what you typed and reload the page.`, "info");
   }
   drawBar();
   for (const listen of statusListeners) listen(app.status);
@@ -135,7 +137,7 @@ function drawBar() {
   const connected = status.devices.filter((device) => device.connected).length;
   const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
   document.getElementById("state").textContent =
-    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${count(working, "folder")} active` : "");
+    [t`${connected} of ${status.devices.length} devices connected`, working > 0 && plural(working, "{1} folder active", "{1} folders active")].filter(Boolean).join(", ");
   drawLinks();
 }
 
@@ -145,7 +147,7 @@ function drawLinks() {
     const badge = app.status && view.badge?.(app.status);
     return h("a", { href: address(name), "aria-current": shown.name === name && "page" },
       icon(view.icon), h("span", {}, view.title),
-      badge ? h("span", { class: "badge" }, String(badge), h("span", { class: "unseen" }, " to review")) : null);
+      badge ? h("span", { class: "badge" }, String(badge), h("span", { class: "unseen" }, " ", t`to review`)) : null);
   }));
 }
 
@@ -157,8 +159,8 @@ async function follow() {
   if (location.hash !== shown.address && unsaved().length > 0) {
     isAsking = true;
     const choice = await ask({
-      title: "Discard what you typed?", body: h("p", {}, `Not saved: ${unsaved().join(", ")}.`),
-      choices: [{ label: "Stay", value: null }, { label: "Discard and leave", value: "leave", kind: "danger" }],
+      title: t`Discard what you typed?`, body: h("p", {}, t`Not saved: ${unsaved().join(", ")}.`),
+      choices: [{ label: t`Stay`, value: null }, { label: t`Discard and leave`, value: "leave", kind: "danger" }],
     });
     isAsking = false;
     if (choice !== "leave") {
@@ -209,11 +211,11 @@ function showLogin() {
     begin();
   };
   replace(root, h("section", { class: "empty login" },
-    h("h2", {}, "This browser is not logged in"),
+    h("h2", {}, t`This browser is not logged in`),
     // What other machines reach is encrypted, and only there is a password.
     location.protocol === "https:" ? passwordForm(retry) : [
-      h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
-      h("p", {}, "It opens this page with a login link that works once and expires after a minute.")]));
+      h("p", {}, t`In a terminal on this machine, run`), h("pre", {}, "synctrain ui"),
+      h("p", {}, t`It opens this page with a login link that works once and expires after a minute.`)]));
   document.getElementById("password")?.focus();
   const stop = poll(retry, 3000);
 }
@@ -221,7 +223,7 @@ function showLogin() {
 /** Asks for the password; calls `entered` when it was the right one. */
 function passwordForm(entered) {
   const input = h("input", { type: "password", id: "password", name: "password", autocomplete: "current-password", required: true, maxlength: "1024" });
-  const button = h("button", { type: "submit", class: "primary" }, "Log in");
+  const button = h("button", { type: "submit", class: "primary" }, t`Log in`);
   const words = h("p", { class: "bad whole", role: "alert" });
   return h("form", { class: "password", onsubmit: async (event) => {
     event.preventDefault();
@@ -239,9 +241,9 @@ function passwordForm(entered) {
   } },
   // For password managers, which file a password under a name.
   h("input", { type: "text", name: "username", autocomplete: "username", value: "synctrain", hidden: true, tabindex: "-1", "aria-hidden": "true" }),
-  h("p", {}, h("label", { for: "password" }, "Password of this page")),
+  h("p", {}, h("label", { for: "password" }, t`Password of this page`)),
   h("div", { class: "control" }, input, button), words,
-  h("p", { class: "quiet" }, "Forgotten? On that machine, run ", h("code", {}, "synctrain ui --set-password"), "."));
+  h("p", { class: "quiet" }, t`Forgotten? On that machine, run ${h("code", {}, "synctrain ui --set-password")}.`));
 }
 
 /** Shows everything, and follows what happens; again after this browser was logged out. */
@@ -260,11 +262,14 @@ async function begin() {
     for (const listen of eventListeners) listen(event);
   }, () => app.refresh(), (isConnected) => {
     document.body.classList.toggle("away", !isConnected);
-    if (!isConnected) document.getElementById("state").textContent = "The agent does not answer; retrying.";
+    if (!isConnected) document.getElementById("state").textContent = t`The agent does not answer; retrying.`;
     else app.refresh();
   });
 }
 
+document.documentElement.lang = language;
+document.querySelector(".skip").textContent = t`To the content`;
+document.getElementById("views").setAttribute("aria-label", t`Views`);
 for (const name of names) views.set(name, await import(`./${name}.js`));
 api.onLoggedOut(showLogin);
 window.addEventListener("hashchange", follow);

@@ -1,12 +1,13 @@
 // What waits for a person: folders that have stopped, conflicts, files that are not selected, changes that were refused, and
 // who wants to be let in. Each with the safe choice first.
-import { bytes, count, h } from "./dom.js";
+import { h } from "./dom.js";
 import { conflicts } from "./conflicts.js";
 import { extraneous } from "./extraneous.js";
 import { refused } from "./refused.js";
 import { act, draw, isFailed, section, soon, stateName } from "./parts.js";
+import { bytes, plural, said, t } from "./words.js";
 
-export const title = "Attention";
+export const title = t`Attention`;
 export const icon = "attention";
 
 /** How many things there are to look at: each folder that has stopped or holds deletions, each conflict, each refused change, each folder with files that are not selected, and each who waits. */
@@ -17,11 +18,11 @@ export function badge(status) {
 
 export function mount(root, app) {
   const { api } = app;
-  const stopped = section("Halted folders");
-  const held = section("Deletions to confirm");
-  const waiting = section("Pending devices and folders");
+  const stopped = section(t`Halted folders`);
+  const held = section(t`Deletions to confirm`);
+  const waiting = section(t`Pending devices and folders`);
   const well = h("div", { class: "well", hidden: true, role: "status" }, h("p", { class: "sign", "aria-hidden": "true" }, "✓"),
-    h("h2", {}, "Nothing needs attention"), h("p", { class: "quiet" }, "No halted folders, no deletions to confirm, no conflicts, and no pending devices or folders."));
+    h("h2", {}, t`Nothing needs attention`), h("p", { class: "quiet" }, t`No halted folders, no deletions to confirm, no conflicts, and no pending devices or folders.`));
   const loaded = new Set();
   const parts = [conflicts, extraneous, refused].map((make) => make(app, () => { loaded.add(make); drawWell(); }));
   stopped.element.hidden = held.element.hidden = waiting.element.hidden = true;
@@ -39,10 +40,10 @@ export function mount(root, app) {
     waiting.element.hidden = total === 0;
     loaded.add(loadPending);
     draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
-      pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, `The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
-        h("a", { href: app.address("devices", "pending") }, "View"))),
-      pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, `${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
-        h("a", { href: app.address("devices", "pending") }, "View")))));
+      pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
+        h("a", { href: app.address("devices", "pending") }, t`View`))),
+      pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
+        h("a", { href: app.address("devices", "pending") }, t`View`)))));
     drawWell();
   });
 
@@ -70,12 +71,13 @@ export function mount(root, app) {
       const canConfirm = ["halted-root-emptied", "halted-mass-delete"].includes(folder.state);
       return h("article", { class: "card", "data-stopped": folder.id },
         h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, stateName(folder.state))),
-        h("p", {}, folder.message), h("p", { class: "quiet" }, folder.path),
-        folder.state === "low-space" && h("p", {}, `${count(folder.need.files, "file")}, ${bytes(folder.need.bytes)}, to download. Free some space on the disk, or deselect files in `,
-          h("a", { href: app.address("files", folder.id) }, "Files"), "."),
+        h("p", {}, said(folder.message)), h("p", { class: "quiet" }, folder.path),
+        folder.state === "low-space" && h("p", {}, plural(folder.need.files, "{1} file, {2}, to download. Free some space on the disk, or deselect files in {3}.",
+          "{1} files, {2}, to download. Free some space on the disk, or deselect files in {3}.", bytes(folder.need.bytes),
+          h("a", { href: app.address("files", folder.id) }, t`Files`))),
         folder.state.startsWith("halted-") && h("div", { class: "tools" },
-          act("Restore the files…", () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
-          canConfirm && act("Confirm the deletion…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
+          act(t`Restore the files…`, () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
+          canConfirm && act(t`Confirm the deletion…`, () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
     }));
   }
 
@@ -83,30 +85,31 @@ export function mount(root, app) {
     held.element.hidden = folders.length === 0;
     draw(held.body, folders.map(({ id, label, heldDeletions, path }) => [id, label, heldDeletions, path]), () => folders.map((folder) =>
       h("article", { class: "card", "data-held": folder.id },
-        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, count(folder.heldDeletions.names, "name"))),
-        h("p", {}, folder.heldDeletions.message), h("p", { class: "quiet" }, folder.path),
-        h("div", { class: "tools" }, act("Confirm the deletion…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })))));
+        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, plural(folder.heldDeletions.names, "{1} name", "{1} names"))),
+        h("p", {}, said(folder.heldDeletions.message)), h("p", { class: "quiet" }, folder.path),
+        h("div", { class: "tools" }, act(t`Confirm the deletion…`, () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })))));
   }
 
   async function settle(folder, action) {
     const plan = await app.attempt(() => api.post("folders/action", { folder: folder.id, action, dryRun: true }));
     if (!plan) return;
     const name = folder.label || folder.id;
-    const numbers = [plan.files > 0 && `${count(plan.files, "file")} (${bytes(plan.bytes)})`, plan.directories > 0 && count(plan.directories, "directory", "directories"),
-      plan.deletions > 0 && `${count(plan.deletions, "name")} to delete`].filter(Boolean).join(", ") || "nothing";
+    const numbers = [plan.files > 0 && `${plural(plan.files, "{1} file", "{1} files")} (${bytes(plan.bytes)})`,
+      plan.directories > 0 && plural(plan.directories, "{1} directory", "{1} directories"),
+      plan.deletions > 0 && plural(plan.deletions, "{1} name to delete", "{1} names to delete")].filter(Boolean).join(", ") || t`nothing`;
     const text = {
-      repair: { title: `Restore the missing files of ${name}?`, body: `Nothing is deleted anywhere. The missing files are restored: ${numbers}.`,
-        yes: "Restore the files", done: `${name} resumes; the missing files are being restored.` },
+      repair: { title: t`Restore the missing files of ${name}?`, body: t`Nothing is deleted anywhere. The missing files are restored: ${numbers}.`,
+        yes: t`Restore the files`, done: t`${name} resumes; the missing files are being restored.` },
       confirm: plan.here
-        ? { title: "Delete the files on this device, too?", body: `Other devices deleted these files on purpose, and they are deleted here, too: ${numbers}.`,
-          yes: "Delete here", done: `${name}: the files are being deleted on this device.` }
-        : { title: "Delete the files on the other devices, too?", body: `The files missing here were deleted on purpose, and the other devices delete them, too: ${numbers}.`,
-          yes: "Delete everywhere", done: `${name} resumes; the other devices delete the files.` },
+        ? { title: t`Delete the files on this device, too?`, body: t`Other devices deleted these files on purpose, and they are deleted here, too: ${numbers}.`,
+          yes: t`Delete here`, done: t`${name}: the files are being deleted on this device.` }
+        : { title: t`Delete the files on the other devices, too?`, body: t`The files missing here were deleted on purpose, and the other devices delete them, too: ${numbers}.`,
+          yes: t`Delete everywhere`, done: t`${name} resumes; the other devices delete the files.` },
     }[action];
     const answer = await app.ask({
       title: text.title,
       body: [h("p", {}, text.body), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
-      choices: [{ label: "Not now", value: "no" }, { label: text.yes, value: "yes", kind: action === "repair" ? "main" : "danger" }],
+      choices: [{ label: t`Not now`, value: "no" }, { label: text.yes, value: "yes", kind: action === "repair" ? "main" : "danger" }],
     });
     if (answer !== "yes") return;
     const outcome = await app.attempt(() => api.run("folders/action", { folder: folder.id, action, dryRun: false }));

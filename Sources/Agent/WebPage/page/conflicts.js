@@ -1,7 +1,8 @@
 // Conflicts: both versions side by side, how they differ, and which one is kept.
-import { bytes, h, reference, when } from "./dom.js";
+import { h, reference, when } from "./dom.js";
 import { act, draw, section, soon } from "./parts.js";
 import { difference } from "./diff.js";
+import { bytes, dateTime, number, t } from "./words.js";
 
 const shown = 25;
 const picture = /\.(jpe?g|png|gif|webp|avif|bmp)$/i;
@@ -9,7 +10,7 @@ const picture = /\.(jpe?g|png|gif|webp|avif|bmp)$/i;
 /** A section of the view Attention; `load` asks for the list again, `done` is called when something was settled. */
 export function conflicts(app, done) {
   const { api } = app;
-  const part = section("Conflicts");
+  const part = section(t`Conflicts`);
   const list = h("div", {});
   const more = h("div", { class: "tools" });
   part.body.append(list, more);
@@ -32,7 +33,7 @@ export function conflicts(app, done) {
       list.append(card);
     }
     draw(more, [entries.length, total], () => (total ?? 0) > entries.length && limit < 1000
-      ? act(`Show more of ${total}`, () => { limit = Math.min(1000, limit + shown); load(); }, { "data-key": "more" }) : null);
+      ? act(t`Show more of ${number(total)}`, () => { limit = Math.min(1000, limit + shown); load(); }, { "data-key": "more" }) : null);
     done();
   });
 
@@ -46,13 +47,13 @@ export function conflicts(app, done) {
   function draft(conflict) {
     const text = h("div", {});
     const details = h("details", { ontoggle: () => { if (details.open && !text.hasChildNodes()) compare(conflict, text); } },
-      h("summary", {}, "Differences"), text);
+      h("summary", {}, t`Differences`), text);
     const choices = h("div", { class: "tools" },
-      act("Keep both", () => settle(conflict, "both"), { class: "main" }),
-      act("Keep mine", () => settle(conflict, "mine")), act("Keep theirs", () => settle(conflict, "theirs")));
+      act(t`Keep both`, () => settle(conflict, "both"), { class: "main" }),
+      act(t`Keep mine`, () => settle(conflict, "mine")), act(t`Keep theirs`, () => settle(conflict, "theirs")));
     const card = h("article", { class: "card", "data-conflict": conflict.path },
-      h("header", {}, h("h3", { tabindex: "-1" }, conflict.path), h("span", { class: "quiet" }, `in ${app.folderName(conflict.folder)}`)),
-      h("div", { class: "sides" }, side("Mine", conflict.folder, conflict.mine, conflict.path), side("Theirs", conflict.folder, conflict.theirs, conflict.path)),
+      h("header", {}, h("h3", { tabindex: "-1" }, conflict.path), h("span", { class: "quiet" }, t`in ${app.folderName(conflict.folder)}`)),
+      h("div", { class: "sides" }, side(t`Mine`, conflict.folder, conflict.mine, conflict.path), side(t`Theirs`, conflict.folder, conflict.theirs, conflict.path)),
       details, choices);
     if (isText(conflict)) details.open = cards.size === 0;
     return card;
@@ -60,12 +61,12 @@ export function conflicts(app, done) {
 
   function side(label, folder, version, name) {
     const isThere = version.size !== undefined && version.size !== null;
-    const who = app.status?.device === version.device ? "this device" : version.name || app.deviceName(version.device);
+    const who = app.status?.device === version.device ? t`this device` : version.name || app.deviceName(version.device);
     return h("div", { class: "side" }, h("h4", {}, label),
-      h("dl", { class: "pairs" }, h("dt", {}, "by"), h("dd", {}, who),
-        isThere ? [h("dt", {}, "size"), h("dd", {}, bytes(version.size)), h("dt", {}, "changed"), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
-          : [h("dt", {}, "state"), h("dd", {}, "deleted, or not present")],
-        h("dt", {}, "name"), h("dd", {}, version.path)),
+      h("dl", { class: "pairs" }, h("dt", {}, t.as("version")`by`), h("dd", {}, who),
+        isThere ? [h("dt", {}, t`size`), h("dd", {}, bytes(version.size)), h("dt", {}, t`changed`), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
+          : [h("dt", {}, t`state`), h("dd", {}, t`deleted, or not present`)],
+        h("dt", {}, t`name`), h("dd", {}, version.path)),
       isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${version.path}`, loading: "lazy" }));
   }
 
@@ -73,17 +74,19 @@ export function conflicts(app, done) {
     const answer = await app.attempt(() => api.get("conflicts/details", { path: reference(conflict.folder, conflict.copy) }));
     const found = answer?.conflicts.find((one) => one.conflict.copy === conflict.copy);
     if (!found) return;
-    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? "The differences cannot be shown.")]
+    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? t`The differences cannot be shown.`)]
       .flat().filter(Boolean));
   }
 
   async function settle(conflict, keep) {
     if (keep !== "both") {
-      const loser = keep === "mine" ? "theirs" : "mine";
+      const isMine = keep === "mine";
       const answer = await app.ask({
-        title: `Keep ${keep} of ${conflict.path}?`,
-        body: h("p", {}, `The version that is ${loser} is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`),
-        choices: [{ label: "Cancel", value: "no" }, { label: `Keep ${keep}`, value: "yes", kind: "danger" }],
+        title: isMine ? t`Keep mine of ${conflict.path}?` : t`Keep theirs of ${conflict.path}?`,
+        body: h("p", {}, isMine
+          ? t`The version that is theirs is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`
+          : t`The version that is mine is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`),
+        choices: [{ label: t`Cancel`, value: "no" }, { label: isMine ? t`Keep mine` : t`Keep theirs`, value: "yes", kind: "danger" }],
       });
       if (answer !== "yes") return;
     }
@@ -92,8 +95,8 @@ export function conflicts(app, done) {
     if (!answer) return load();
     for (const outcome of answer.outcomes ?? []) {
       if (outcome.problem) app.fail(new api.APIError({ message: outcome.problem }));
-      else if (outcome.renamed) app.say(`Both versions are kept; the other is now ${outcome.renamed}.`);
-      else app.say(outcome.archived ? `Resolved; the other version is now ${outcome.archived}.` : "Resolved.", outcome.archived && undoing(conflict, keep));
+      else if (outcome.renamed) app.say(t`Both versions are kept; the other is now ${outcome.renamed}.`);
+      else app.say(outcome.archived ? t`Resolved; the other version is now ${outcome.archived}.` : t`Resolved.`, outcome.archived && undoing(conflict, keep));
     }
     app.refresh();
     load();
@@ -108,8 +111,8 @@ export function conflicts(app, done) {
     const path = isCopyKept ? conflict.path : conflict.copy;
     return async () => {
       await api.post("versions/restore", { path: { text: reference(conflict.folder, path), workingDirectory: "/" }, confirmed: isCopyKept });
-      app.say(isCopyKept ? `Undone: the other version of ${conflict.path} is the newest again; the one that you kept is archived.`
-        : `Undone: ${conflict.path} is in conflict again.`);
+      app.say(isCopyKept ? t`Undone: the other version of ${conflict.path} is the newest again; the one that you kept is archived.`
+        : t`Undone: ${conflict.path} is in conflict again.`);
       app.refresh();
       load();
     };
@@ -120,4 +123,4 @@ export function conflicts(app, done) {
 
 function key(conflict) { return JSON.stringify([conflict.folder, conflict.path, conflict.copy, conflict.mine, conflict.theirs]); }
 function isText(conflict) { return !picture.test(conflict.path) && [conflict.mine, conflict.theirs].every((version) => (version.size ?? 0) < 1 << 20); }
-function exact(time) { return time ? new Date(time).toLocaleString() : ""; }
+function exact(time) { return time ? dateTime(time) : ""; }

@@ -1,29 +1,30 @@
 // This device and the others: links, who may do what, and how new ones come in.
 import { doctor } from "./doctor.js";
-import { bytes, h, replace, when } from "./dom.js";
+import { h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
 import { pairing } from "./pairing.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { reachViews } from "./reach.js";
+import { bytes, dateTime, number, rate, said, t } from "./words.js";
 
-export const title = "Devices";
+export const title = t`Devices`;
 export const icon = "devices";
 
-const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also add devices and folders"]];
-const modes = [["selective", "only selected files"], ["full", "everything"]];
+const roles = [["read", t`may read`], ["write", t`may read and change`], ["admin", t`may also add devices and folders`]];
+const modes = [["selective", t`only selected files`], ["full", t`everything`]];
 
 export function mount(root, app) {
   const { api } = app;
-  const self = section("This device");
-  const pending = section("Pending devices and folders");
-  const list = section("Other devices");
-  const near = section("Pair a nearby device");
-  const add = section("Add a device by its id");
-  const folder = section("Share a new folder");
-  const invite = section("Invitations");
+  const self = section(t`This device`);
+  const pending = section(t`Pending devices and folders`);
+  const list = section(t`Other devices`);
+  const near = section(t`Pair a nearby device`);
+  const add = section(t`Add a device by its id`);
+  const folder = section(t`Share a new folder`);
+  const invite = section(t`Invitations`);
   list.body.className = "cards";
   pending.element.hidden = true;
-  const none = h("p", { class: "quiet" }, "No other devices yet: pair a nearby device, or add one by its id.");
+  const none = h("p", { class: "quiet" }, t`No other devices yet: pair a nearby device, or add one by its id.`);
   list.element.append(none);
   root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
     folder.element, self.element);
@@ -94,17 +95,17 @@ export function mount(root, app) {
 
 function drawSelf(body, status, app) {
   draw(body, [status.device, status.name, status.version, status.listening, status.bluetooth], () => h("div", { class: "self" },
-    h("img", { class: "qr", src: "/v1/devices/qr", alt: "This device's id as a QR code",
+    h("img", { class: "qr", src: "/v1/devices/qr", alt: t`This device's id as a QR code`,
       onerror: (event) => { event.target.hidden = true; } }),
     h("div", {}, h("h3", {}, status.name),
       h("p", { class: "id", id: "own-id" }, status.device),
-      navigator.clipboard && act("Copy id", () => app.attempt(async () => {
+      navigator.clipboard && act(t`Copy id`, () => app.attempt(async () => {
         await navigator.clipboard.writeText(status.device);
-        app.say("Id copied.");
+        app.say(t`Id copied.`);
       })),
-      h("dl", { class: "pairs" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
-        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [status.bluetooth.message, status.bluetooth.remedy].filter(Boolean).join(" "))],
-        h("dt", {}, "version"), h("dd", {}, status.version)))));
+      h("dl", { class: "pairs" }, h("dt", {}, t`listens on`), h("dd", {}, status.listening.join(", ") || t`nothing`),
+        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [said(status.bluetooth.message), said(status.bluetooth.remedy)].filter(Boolean).join(" "))],
+        h("dt", {}, t`version`), h("dd", {}, status.version)))));
 }
 
 /** A device as a card whose forms keep what is typed into them while what it shows changes. */
@@ -118,11 +119,11 @@ function deviceCard(id, app, reach) {
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const isUnchanged = (input) => input !== document.activeElement && input.dataset.typed !== "yes";
   for (const input of [name, addresses]) input.addEventListener("input", () => { input.dataset.typed = "yes"; });
-  const settings = h("details", {}, h("summary", {}, "Name, addresses, removing"),
-    h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field("Name", name), h("button", {}, "Rename")),
+  const settings = h("details", {}, h("summary", {}, t`Name, addresses, removing`),
+    h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field(t`Name`, name), h("button", {}, t`Rename`)),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
-      field("Addresses", addresses, "dynamic for discovery, or tcp://HOST:PORT; separate several with commas"), h("button", {}, "Set addresses")),
-    h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" }), h("a", { href: app.address("settings", "device", id) }, "All settings")));
+      field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
+    h("div", { class: "tools" }, act(t`Remove this device…`, remove, { class: "danger" }), h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
   const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
   let device = null;
 
@@ -130,18 +131,18 @@ function deviceCard(id, app, reach) {
   const rename = () => change(async () => {
     await api.patch("devices", { device: id, name: name.value.trim() });
     name.dataset.typed = "";
-  }, "Renamed.");
+  }, t`Renamed.`);
   const move = () => change(async () => {
     await api.post("devices", { id, addresses: addressList(addresses.value) });
     addresses.dataset.typed = "";
-  }, "Addresses saved.");
+  }, t`Addresses saved.`);
   async function remove() {
     const answer = await app.ask({
-      title: `Remove ${device.name || id.slice(0, 7)}?`,
-      body: h("p", {}, "Its folders are no longer shared. Files are kept on both devices."),
-      choices: [{ label: "Cancel", value: "keep" }, { label: "Remove device", value: "remove", kind: "danger" }],
+      title: t`Remove ${device.name || id.slice(0, 7)}?`,
+      body: h("p", {}, t`Its folders are no longer shared. Files are kept on both devices.`),
+      choices: [{ label: t`Cancel`, value: "keep" }, { label: t`Remove device`, value: "remove", kind: "danger" }],
     });
-    if (answer === "remove") await change(() => api.remove("devices", { device: id }), "Removed.");
+    if (answer === "remove") await change(() => api.remove("devices", { device: id }), t`Removed.`);
   }
 
   return {
@@ -149,7 +150,7 @@ function deviceCard(id, app, reach) {
     showRates(rows) {
       const sum = (direction) => rows.filter((row) => row.direction === direction).reduce((all, row) => all + row.bytesPerSecond, 0);
       const [come, go] = [sum("in"), sum("out")];
-      rates.textContent = rows.length === 0 ? "" : `now ${bytes(come)}/s in, ${bytes(go)}/s out`;
+      rates.textContent = rows.length === 0 ? "" : t`now ${rate(come)} in, ${rate(go)} out`;
     },
     show(now, status) {
       device = now;
@@ -158,21 +159,21 @@ function deviceCard(id, app, reach) {
       const label = device.name || id.slice(0, 7);
       draw(head, [label, device.connected, device.paused, device.pausedUntil], () => [
         h("h3", { tabindex: "-1" }, label),
-        h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? "paused" : device.connected ? "connected" : "not connected"),
-        act(device.paused ? "Resume" : "Pause", () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
-          { "aria-label": `${device.paused ? "Resume" : "Pause"} ${label}`, "data-key": "pause" })]);
+        h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? t`paused` : device.connected ? t`connected` : t`not connected`),
+        act(device.paused ? t`Resume` : t`Pause`, () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
+          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" })]);
       const minute = Math.floor(Date.now() / 60000);
       draw(facts, [device.transport, device.address, device.addresses, device.client, device.lastSeen, device.bytesIn, device.bytesOut, device.lastError, device.introducedBy, device.pausedUntil, waysText(device), minute], () => [
         device.connected
-          ? [h("dt", {}, "link"), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
-          : [h("dt", {}, "last seen"), h("dd", {}, device.lastSeen ? when(device.lastSeen) : "never")],
-        device.pausedUntil && [h("dt", {}, "paused until"), h("dd", {}, new Date(device.pausedUntil).toLocaleString())],
-        !device.connected && !device.paused && [h("dt", {}, "why"), h("dd", {}, device.lastError || waitingText(device))],
-        waysText(device) && [h("dt", {}, "addresses"), h("dd", {}, `${waysText(device)}: see “Connections and addresses tried”`)],
-        device.client && [h("dt", {}, "program"), h("dd", {}, device.client)],
-        h("dt", {}, "carried"), h("dd", {}, `${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
-        device.introducedBy && [h("dt", {}, "added by"), h("dd", {}, app.deviceName(device.introducedBy))],
-        h("dt", {}, "id"), h("dd", { class: "id" }, id)]);
+          ? [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
+          : [h("dt", {}, t`last seen`), h("dd", {}, device.lastSeen ? when(device.lastSeen) : t`never`)],
+        device.pausedUntil && [h("dt", {}, t`paused until`), h("dd", {}, dateTime(device.pausedUntil))],
+        !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError) || waitingText(device))],
+        waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)],
+        device.client && [h("dt", {}, t`program`), h("dd", {}, device.client)],
+        h("dt", {}, t`carried`), h("dd", {}, t`${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
+        device.introducedBy && [h("dt", {}, t`added by`), h("dd", {}, app.deviceName(device.introducedBy))],
+        h("dt", {}, t`id`), h("dd", { class: "id" }, id)]);
       drawShares(status);
     },
   };
@@ -181,18 +182,18 @@ function deviceCard(id, app, reach) {
     const shared = status.folders.filter((folder) => folder.devices.includes(id));
     const others = status.folders.filter((folder) => !folder.devices.includes(id));
     draw(shares, [shared.map((folder) => [folder.id, folder.label, folder.roles?.[id]]), others.map((folder) => [folder.id, folder.label])], () => {
-      const pick = choice(others.map((folder) => [folder.id, folder.label || folder.id]), undefined, { "aria-label": "Folder to share" });
+      const pick = choice(others.map((folder) => [folder.id, folder.label || folder.id]), undefined, { "aria-label": t`Folder to share` });
       return [
-        shared.length === 0 && h("p", { class: "quiet" }, "No shared folders."),
+        shared.length === 0 && h("p", { class: "quiet" }, t`No shared folders.`),
         h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
           h("span", {}, folder.label || folder.id),
           choice(roles, folder.roles?.[id] ?? "write", {
-            "aria-label": `Role in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
-            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), "Role saved."),
+            "aria-label": t`Role in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
+            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), t`Role saved.`),
           })))),
-        others.length > 0 && h("div", { class: "tools" }, pick, act("Share", () => {
+        others.length > 0 && h("div", { class: "tools" }, pick, act(t`Share`, () => {
           const folder = others.find((one) => one.id === pick.value);
-          return change(() => share(api, folder, [id]), `${folder.label || folder.id} is now shared with this device.`);
+          return change(() => share(api, folder, [id]), t`${folder.label || folder.id} is now shared with this device.`);
         }, { "data-key": "share" }))];
     });
   }
@@ -203,14 +204,13 @@ function waysText({ ways }) {
   const count = (outcome) => ways.filter((way) => way.outcome === outcome).length;
   const [used, failed, untried] = [count("connected"), count("failed"), count("not-tried")];
   if (failed + untried === 0) return "";
-  return [[used, "in use"], [failed, "failed"], [untried, "not tried"]]
-    .filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`).join(", ");
+  return [used > 0 && t`${number(used)} in use`, failed > 0 && t`${number(failed)} failed`, untried > 0 && t`${number(untried)} not tried`].filter(Boolean).join(", ");
 }
 
 function waitingText(device) {
-  if (device.addresses.length === 0) return "No address configured; waiting for it to connect. Check that it is switched on.";
+  if (device.addresses.length === 0) return t`No address configured; waiting for it to connect. Check that it is switched on.`;
   return device.addresses.every((address) => address === "dynamic")
-    ? "Not found yet: switch it on, or enter its address below." : "Connecting; check that it is switched on.";
+    ? t`Not found yet: switch it on, or enter its address below.` : t`Connecting; check that it is switched on.`;
 }
 
 /** Shares a folder that is here with further devices. */
@@ -230,25 +230,25 @@ function pendingDevice(device, app, reload) {
     for (const box of boxes.map((box) => box.firstChild).filter((box) => box.checked)) {
       await share(api, app.status.folders.find((folder) => folder.id === box.value), [device.id]);
     }
-    app.say(`${name.value || device.id.slice(0, 7)} was added.`);
+    app.say(t`${name.value || device.id.slice(0, 7)} was added.`);
     app.refresh();
     reload();
   });
   const ignore = () => app.attempt(async () => {
     await api.patch("ignored", { device: device.id, ignored: true });
-    app.say(`${device.name || device.id.slice(0, 7)} is ignored. Undo: synctrain device ignore --undo`);
+    app.say(t`${device.name || device.id.slice(0, 7)} is ignored. Undo: synctrain device ignore --undo`);
     app.refresh();
     reload();
   });
   return h("li", { "data-pending": device.id },
-    h("p", {}, h("strong", {}, device.name || "An unnamed device"), ` at ${device.address} wants to connect, `, when(device.lastSeen)),
+    h("p", {}, t`${h("strong", {}, device.name || t`An unnamed device`)} at ${device.address} wants to connect, ${when(device.lastSeen)}`),
     h("p", { class: "id" }, device.id),
-    h("p", { class: "quiet" }, "A name proves nothing: compare the id with the one on the other device."),
-    h("details", {}, h("summary", {}, "Add"),
-      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field("Name", name),
-        boxes.length > 0 && h("fieldset", {}, h("legend", {}, "Folders to share"), boxes),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Add device")))),
-    h("button", { type: "button", title: "Never list this device again", onclick: ignore }, "Ignore"));
+    h("p", { class: "quiet" }, t`A name proves nothing: compare the id with the one on the other device.`),
+    h("details", {}, h("summary", {}, t`Add`),
+      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field(t`Name`, name),
+        boxes.length > 0 && h("fieldset", {}, h("legend", {}, t`Folders to share`), boxes),
+        h("div", { class: "tools" }, h("button", { class: "main" }, t`Add device`)))),
+    h("button", { type: "button", title: t`Never list this device again`, onclick: ignore }, t`Ignore`));
 }
 
 function pendingFolder(offer, app, reload) {
@@ -257,23 +257,23 @@ function pendingFolder(offer, app, reload) {
   const mode = choice(modes, "selective");
   const accept = () => app.attempt(async () => {
     await api.post("folders", { id: offer.id, label: offer.label, path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [offer.device], paused: false });
-    app.say(`${offer.label || offer.id} was added.`);
+    app.say(t`${offer.label || offer.id} was added.`);
     app.refresh();
     reload();
   });
   const ignore = () => app.attempt(async () => {
     await api.patch("ignored", { device: offer.device, folder: offer.id, ignored: true });
-    app.say(`${offer.label || offer.id} is ignored. Undo: synctrain folder ignore --undo`);
+    app.say(t`${offer.label || offer.id} is ignored. Undo: synctrain folder ignore --undo`);
     app.refresh();
     reload();
   });
   return h("li", { "data-offer": offer.id },
-    h("p", {}, app.deviceName(offer.device), " offers the folder ", h("strong", {}, offer.label || offer.id), " ", h("span", { class: "quiet" }, `(${offer.id})`), ", ", when(offer.lastSeen)),
-    h("details", {}, h("summary", {}, "Accept"),
+    h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, offer.label || offer.id)} ${h("span", { class: "quiet" }, `(${offer.id})`)}, ${when(offer.lastSeen)}`),
+    h("details", {}, h("summary", {}, t`Accept`),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
-        field("Directory on this device", directory, "full path; created if it does not exist"), field("Keep on this device", mode),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Accept folder")))),
-    h("button", { type: "button", title: "Never list this folder of this device again", onclick: ignore }, "Ignore"));
+        field(t`Directory on this device`, directory, t`full path; created if it does not exist`), field(t`Keep on this device`, mode),
+        h("div", { class: "tools" }, h("button", { class: "main" }, t`Accept folder`)))),
+    h("button", { type: "button", title: t`Never list this folder of this device again`, onclick: ignore }, t`Ignore`));
 }
 
 /** Beside the folders that there are. */
@@ -286,7 +286,7 @@ function proposedDirectory(status, name) {
 
 function drawAdd(body, app) {
   const { api } = app;
-  const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "8 groups of 7 letters and digits" });
+  const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: t`8 groups of 7 letters and digits` });
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "dynamic" });
   const wrong = h("p", { class: "bad whole", role: "alert" });
@@ -295,7 +295,7 @@ function drawAdd(body, app) {
     try {
       const list = addressList(addresses.value);
       await api.post("devices", { id: id.value.trim(), name: name.value.trim() || undefined, addresses: list.length > 0 ? list : undefined });
-      app.say(`${name.value || "The device"} was added. Add this device there, too.`);
+      app.say(t`${name.value || t`The device`} was added. Add this device there, too.`);
       for (const input of [id, name, addresses]) input.value = "";
       app.refresh();
     } catch (error) {
@@ -304,8 +304,8 @@ function drawAdd(body, app) {
     }
   };
   replace(body, h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-    field("Id", id, "as the other device shows it"), field("Name", name), field("Addresses", addresses, "for example tcp://HOST:PORT; empty for discovery"),
-    wrong, h("div", { class: "tools" }, h("button", { class: "main" }, "Add"), pictureButton(id, wrong))));
+    field(t`Id`, id, t`as the other device shows it`), field(t`Name`, name), field(t`Addresses`, addresses, t`for example tcp://HOST:PORT; empty for discovery`),
+    wrong, h("div", { class: "tools" }, h("button", { class: "main" }, t`Add`), pictureButton(id, wrong))));
 }
 
 /** Reads an id from a picture of its QR code, where the browser can. */
@@ -317,14 +317,14 @@ function pictureButton(id, wrong) {
     try {
       const picture = await createImageBitmap(file.files[0]);
       const [found] = await new BarcodeDetector({ formats: ["qr_code"] }).detect(picture);
-      if (!found) throw new Error("No QR code found in this picture. Take a closer picture of the whole code.");
+      if (!found) throw new Error(t`No QR code found in this picture. Take a closer picture of the whole code.`);
       id.value = found.rawValue.trim();
       id.focus();
     } catch (error) {
       wrong.textContent = error.message;
     }
   }
-  return field("Or picture of its QR code", file);
+  return field(t`Or picture of its QR code`, file);
 }
 
 function drawNewFolder(body, app) {
@@ -335,12 +335,12 @@ function drawNewFolder(body, app) {
   const mode = choice(modes, "full");
   const submit = () => app.attempt(async () => {
     await api.post("folders", { id: id.value.trim(), label: label.value.trim(), path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [], paused: false });
-    app.say(`${label.value || id.value} was added. Share it with a device above.`);
+    app.say(t`${label.value || id.value} was added. Share it with a device above.`);
     for (const input of [id, label, directory]) input.value = "";
     app.refresh();
   });
-  replace(body, h("details", {}, h("summary", {}, "Share a directory of this device"),
+  replace(body, h("details", {}, h("summary", {}, t`Share a directory of this device`),
     h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-      field("Id", id, "the same on all devices"), field("Name", label), field("Directory", directory, "absolute"), field("Keep on this device", mode),
-      h("div", { class: "tools" }, h("button", { class: "main" }, "Add folder")))));
+      field(t`Id`, id, t`the same on all devices`), field(t`Name`, label), field(t`Directory`, directory, t`absolute`), field(t`Keep on this device`, mode),
+      h("div", { class: "tools" }, h("button", { class: "main" }, t`Add folder`)))));
 }

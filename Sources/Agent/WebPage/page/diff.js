@@ -1,5 +1,6 @@
 // What diff(1) says in its unified form, line by line, with words and signs beside the colours.
 import { h } from "./dom.js";
+import { t } from "./words.js";
 
 /** Lines as `{kind, text}`, kind `where`, `theirs`, `mine`, `both` or `remark`. Pure. */
 export function parse(text) {
@@ -18,13 +19,13 @@ export function parse(text) {
   });
 }
 
-const signs = { theirs: "− theirs", mine: "+ mine", both: "", where: "", remark: "" };
+const signs = { theirs: t`− theirs`, mine: t`+ mine`, both: "", where: "", remark: "" };
 
 export function difference(text, isCut) {
   const lines = parse(text);
   return [
-    h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "Differences, from theirs to mine" },
+    h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": t`Differences, from theirs to mine` },
       lines.slice(0, 2000).map(({ kind, text: line }) => h("div", { class: kind === "where" ? "hunk" : kind }, h("span", { class: "sign" }, signs[kind]), h("span", {}, line || " ")))),
-    (isCut || lines.length > 2000) && h("p", { class: "quiet" }, "Truncated; open both files to see everything."),
+    (isCut || lines.length > 2000) && h("p", { class: "quiet" }, t`Truncated; open both files to see everything.`),
   ];
 }

@@ -1,16 +1,17 @@
 // Everything that can be wrong with this device, and what helps: as `synctrain doctor` shows it.
-import { count, h, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
 import { act } from "./parts.js";
+import { plural, said, t } from "./words.js";
 
-const signs = { problem: ["problem", "bad"], warning: ["warning", "warn"], note: ["note", ""], ok: ["ok", "good"] };
+const signs = { problem: [t`problem`, "bad"], warning: [t`warning`, "warn"], note: [t`note`, ""], ok: [t`ok`, "good"] };
 
 /** A button that has the agent examine its device, and what it found below it. */
 export function doctor(app) {
   const found = h("div", { "aria-live": "polite" });
-  const button = act("Check this device", async () => {
-    replace(found, [h("p", { class: "quiet" }, "Checking; this takes some seconds.")]);
+  const button = act(t`Check this device`, async () => {
+    replace(found, [h("p", { class: "quiet" }, t`Checking; this takes some seconds.`)]);
     try { replace(found, report((await app.api.get("doctor")).findings)); } catch (error) { replace(found, [h("p", {}, error.message)]); }
-  }, { title: "Check configuration, permissions, index, connections, folders and space" });
+  }, { title: t`Check configuration, permissions, index, connections, folders and space` });
   return h("div", {}, h("div", { class: "tools" }, button), found);
 }
 
@@ -18,15 +19,15 @@ function report(findings) {
   const wrong = findings.filter((finding) => finding.state !== "ok");
   const well = findings.filter((finding) => finding.state === "ok");
   const problems = wrong.filter((finding) => finding.state === "problem").length;
-  return [h("p", { "data-doctor": "sum" }, problems > 0 ? `${count(problems, "problem")} found.` : "No problems found."),
+  return [h("p", { "data-doctor": "sum" }, problems > 0 ? plural(problems, "{1} problem found.", "{1} problems found.") : t`No problems found.`),
     h("ul", { class: "plain" }, wrong.map(item)),
-    h("details", {}, h("summary", {}, `${count(well.length, "check")} without a finding`), h("ul", { class: "plain" }, well.map(item)))];
+    h("details", {}, h("summary", {}, plural(well.length, "{1} check without a finding", "{1} checks without a finding")), h("ul", { class: "plain" }, well.map(item)))];
 }
 
 function item({ code, state, message, why, remedy, command, details }) {
   const [word, look] = signs[state] ?? [state, ""];
-  return h("li", { "data-finding": code }, h("span", { class: `tag ${look}` }, word), " ", message,
-    details.length > 0 && h("ul", {}, details.map((line) => h("li", { class: "quiet" }, line))),
-    why && h("p", { class: "quiet" }, why),
-    remedy && h("p", {}, remedy, command && [" ", h("code", {}, command)]));
+  return h("li", { "data-finding": code }, h("span", { class: `tag ${look}` }, word), " ", said(message),
+    details.length > 0 && h("ul", {}, details.map((line) => h("li", { class: "quiet" }, said(line)))),
+    why && h("p", { class: "quiet" }, said(why)),
+    remedy && h("p", {}, said(remedy), command && [" ", h("code", {}, command)]));
 }

@@ -1,4 +1,5 @@
-// Elements, and values as people read them. No state.
+// Elements. No state.
+import { ago, dateTime } from "./words.js";
 
 /**
  * An element. Names that begin with `on` are listeners; `class`, `for` and the like are attributes; true is an empty
@@ -39,37 +40,12 @@ export function button(label, run, attributes = {}) {
   return element;
 }
 
-const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-
-/** `1.4 GiB`; null is a dash. */
-export function bytes(count) {
-  if (count === null || count === undefined) return "–";
-  let unit = 0;
-  let value = count;
-  while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit += 1; }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
-
-/** `1,234 files`. */
-export function count(number, one, many = one + "s") {
-  return `${number.toLocaleString()} ${number === 1 ? one : many}`;
-}
-
-/** Seconds as `8 s`, `3 min`, `2 h`, `4 days`. */
-export function duration(seconds) {
-  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} days`;
-}
-
 /** A `time` element that says how long ago, with the whole of it as its title; text (RFC 3339) or nothing. */
 export function when(text, now = Date.now()) {
   const time = text ? Date.parse(text) : NaN;
   if (Number.isNaN(time)) return h("span", {}, "–");
   const seconds = (now - time) / 1000;
-  const words = seconds < 0 ? new Date(time).toLocaleString() : seconds < 10 ? "just now" : `${duration(seconds)} ago`;
-  return h("time", { datetime: text, title: new Date(time).toLocaleString() }, words);
+  return h("time", { datetime: text, title: dateTime(time) }, seconds < 0 ? dateTime(time) : ago(seconds));
 }
 
 /** An icon of icons.svg; it says nothing to screen readers: the word stands beside it. */

@@ -1,16 +1,25 @@
 // Files that are on this disk and not selected: kept, deleted, ignored or moved, several at once.
-import { bytes, count, h, reference, when } from "./dom.js";
+import { h, reference, when } from "./dom.js";
 import { act, draw, isFailed, section, soon } from "./parts.js";
+import { bytes, number, plural, t } from "./words.js";
 
 const pageSize = 100;
+/** What can be done: the word of the button, what it does, and what was done with so many files. */
 const words = {
-  select: ["Keep and share", "select the files and share them with the other devices"],
-  ignore: ["Ignore", "keep the files here and stop listing them"],
-  "move-to": ["Move out…", "move the files out of the folder"],
-  "keep-both": ["Keep both", "download theirs and keep mine beside it"],
-  "keep-mine": ["Keep mine", "make the version here the newest on all devices"],
-  "keep-theirs": ["Keep theirs…", "replace the version here with theirs"],
-  delete: ["Delete here…", "delete from this disk only"],
+  select: { label: t`Keep and share`, title: t`select the files and share them with the other devices`,
+    done: (files) => plural(files, "{1} file is now selected and shared.", "{1} files are now selected and shared.") },
+  ignore: { label: t`Ignore`, title: t`keep the files here and stop listing them`,
+    done: (files) => plural(files, "{1} file is now ignored.", "{1} files are now ignored.") },
+  "move-to": { label: t`Move out…`, title: t`move the files out of the folder`,
+    done: (files) => plural(files, "{1} file was moved out of the folder.", "{1} files were moved out of the folder.") },
+  "keep-both": { label: t`Keep both`, title: t`download theirs and keep mine beside it`,
+    done: (files) => plural(files, "{1} file is kept in both versions.", "{1} files are kept in both versions.") },
+  "keep-mine": { label: t`Keep mine`, title: t`make the version here the newest on all devices`,
+    done: (files) => plural(files, "{1} file of this device is now the newest.", "{1} files of this device are now the newest.") },
+  "keep-theirs": { label: t`Keep theirs…`, title: t`replace the version here with theirs`, what: t`The files are replaced with the version of the other devices.`,
+    done: (files) => plural(files, "{1} file was replaced with theirs.", "{1} files were replaced with theirs.") },
+  delete: { label: t`Delete here…`, title: t`delete from this disk only`, what: t`The files are deleted from this disk only.`,
+    done: (files) => plural(files, "{1} file was deleted from this disk.", "{1} files were deleted from this disk.") },
 };
 
 /**
@@ -19,7 +28,7 @@ const words = {
  */
 export function extraneous(app, done) {
   const { api } = app;
-  const part = section("On this disk, not selected", act("Refresh", () => load()));
+  const part = section(t`On this disk, not selected`, act(t`Refresh`, () => load()));
   part.element.hidden = true;
   const folders = new Map();
 
@@ -41,8 +50,8 @@ export function extraneous(app, done) {
   const found = () => [...folders.values()].filter((folder) => !folder.element.hidden).length;
 
   function one(id) {
-    const picks = h("div", { class: "picks", role: "group", "aria-label": `Files of ${app.folderName(id)}` });
-    const all = h("input", { type: "checkbox", "aria-label": "All shown" });
+    const picks = h("div", { class: "picks", role: "group", "aria-label": t`Files of ${app.folderName(id)}` });
+    const all = h("input", { type: "checkbox", "aria-label": t`All shown` });
     const said = h("span", { class: "quiet" });
     const buttons = h("div", { class: "tools" });
     const more = h("div", { class: "tools" });
@@ -50,7 +59,7 @@ export function extraneous(app, done) {
     let entries = [];
     let limit = pageSize;
     const element = h("article", { class: "card", "data-extraneous": id }, h("header", {}, h("h3", { tabindex: "-1" }, app.folderName(id)), said),
-      h("label", { class: "check" }, all, h("span", {}, "all shown")), picks, more, buttons);
+      h("label", { class: "check" }, all, h("span", {}, t`all shown`)), picks, more, buttons);
     all.addEventListener("change", () => {
       for (const entry of entries) if (all.checked) chosen.add(entry.path); else chosen.delete(entry.path);
       for (const box of picks.querySelectorAll("input")) box.checked = all.checked;
@@ -65,14 +74,16 @@ export function extraneous(app, done) {
       const paths = new Set(entries.map((entry) => entry.path));
       for (const path of chosen) if (!paths.has(path)) chosen.delete(path);
       element.hidden = total === 0;
-      said.textContent = count(total, "file");
+      said.textContent = plural(total, "{1} file", "{1} files");
       draw(picks, entries.map(({ path, size, modified, other }) => [path, size, modified, other]), () => entries.map((entry) => h("label", {},
         h("input", { type: "checkbox", checked: chosen.has(entry.path), "data-key": entry.path, value: entry.path,
           onchange: (event) => { if (event.target.checked) chosen.add(entry.path); else chosen.delete(entry.path); drawButtons(); } }),
-        h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, ` other devices have another version${entry.other.device ? ` by ${app.deviceName(entry.other.device)}` : ""}, ${bytes(entry.other.size)}`)),
+        h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, " ", entry.other.device
+          ? t`other devices have another version by ${app.deviceName(entry.other.device)}, ${bytes(entry.other.size)}`
+          : t`other devices have another version, ${bytes(entry.other.size)}`)),
         h("span", { class: "quiet" }, bytes(entry.size), ", ", when(entry.modified)))));
       draw(more, [entries.length, total], () => total > entries.length && limit < 1000
-        ? act(`Show more of ${total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
+        ? act(t`Show more of ${number(total)}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
       drawButtons();
     }
 
@@ -82,11 +93,11 @@ export function extraneous(app, done) {
       all.indeterminate = picked.length > 0 && !all.checked;
       const possible = Object.keys(words).filter((word) => picked.length > 0 && picked.every((entry) => (entry.choices ?? []).includes(word)));
       draw(buttons, [picked.length, possible], () => picked.length === 0
-        ? h("p", { class: "quiet" }, "Select files to choose an action.")
-        : [h("span", {}, `${count(picked.length, "file")} chosen:`),
-          possible.map((word) => act(words[word][0], () => settle(id, picked, word),
-            { title: words[word][1], class: word === "delete" || word === "keep-theirs" ? "danger" : undefined, "data-key": word })),
-          possible.length < 3 && h("span", { class: "quiet" }, "The selected files have no action in common; select fewer.")]);
+        ? h("p", { class: "quiet" }, t`Select files to choose an action.`)
+        : [h("span", {}, plural(picked.length, "{1} file chosen:", "{1} files chosen:")),
+          possible.map((word) => act(words[word].label, () => settle(id, picked, word),
+            { title: words[word].title, class: word === "delete" || word === "keep-theirs" ? "danger" : undefined, "data-key": word })),
+          possible.length < 3 && h("span", { class: "quiet" }, t`The selected files have no action in common; select fewer.`)]);
     }
     return { element, load: loadOne };
   }
@@ -102,18 +113,18 @@ export function extraneous(app, done) {
     if (!plan || !await agreed(plan.folders, action)) return;
     const answer = await app.attempt(() => api.run("extraneous", { ...body, dryRun: false }));
     for (const outcome of answer?.folders ?? []) {
-      app.say(`${count(outcome.files, "file")}: ${words[action][1]}.`);
-      for (const name of outcome.staying.slice(0, 3)) app.fail(new api.APIError({ message: `${name.path} stays: ${name.message}` }));
-      if (outcome.staying.length > 3) app.fail(new api.APIError({ message: `${outcome.staying.length - 3} more are unchanged.` }));
+      app.say(words[action].done(outcome.files));
+      for (const name of outcome.staying.slice(0, 3)) app.fail(new api.APIError({ message: t`${name.path} stays: ${name.message}` }));
+      if (outcome.staying.length > 3) app.fail(new api.APIError({ message: plural(outcome.staying.length - 3, "{1} more is unchanged.", "{1} more are unchanged.") }));
     }
     app.refresh();
     load();
   }
 
   async function askDirectory() {
-    const input = h("input", { type: "text", "aria-label": "Directory", placeholder: "/home/…", autocomplete: "off", spellcheck: "false" });
-    const answer = await app.ask({ title: "Move files to", body: [h("p", {}, "Full path of a directory outside the folder."), input],
-      choices: [{ label: "Cancel", value: "no" }, { label: "Continue", value: "yes", kind: "main" }] });
+    const input = h("input", { type: "text", "aria-label": t`Directory`, placeholder: "/home/…", autocomplete: "off", spellcheck: "false" });
+    const answer = await app.ask({ title: t`Move files to`, body: [h("p", {}, t`Full path of a directory outside the folder.`), input],
+      choices: [{ label: t`Cancel`, value: "no" }, { label: t`Continue`, value: "yes", kind: "main" }] });
     return answer === "yes" && input.value.trim();
   }
 
@@ -122,13 +133,15 @@ export function extraneous(app, done) {
     const lost = sum("lostFiles");
     const elsewhere = outcomes.flatMap((outcome) => outcome.deletedElsewhere ?? []);
     if (lost === 0 && elsewhere.length === 0 && !["delete", "keep-theirs"].includes(action)) return true;
+    const label = words[action].label.replace("…", "");
     return await app.ask({
-      title: `${words[action][0].replace("…", "")}: ${count(sum("files"), "file")}, ${bytes(sum("bytes"))}`,
-      body: [h("p", {}, `They are ${words[action][1]}.`.replace("They are the one", "The one")),
-        lost > 0 && h("p", { class: "bad" }, `${count(lost, "file")} of them (${bytes(sum("lostBytes"))}) ${lost === 1 ? "is" : "are"} only on this device in this version and would be lost:`),
+      title: `${label}: ${plural(sum("files"), "{1} file", "{1} files")}, ${bytes(sum("bytes"))}`,
+      body: [words[action].what && h("p", {}, words[action].what),
+        lost > 0 && h("p", { class: "bad" }, plural(lost, "{1} file of them ({2}) is only on this device in this version and would be lost:",
+          "{1} files of them ({2}) are only on this device in this version and would be lost:", bytes(sum("lostBytes")))),
         lost > 0 && h("ul", {}, outcomes.flatMap((outcome) => outcome.lost).slice(0, 10).map((name) => h("li", {}, name.path))),
-        elsewhere.length > 0 && h("p", { class: "bad" }, `The other devices also delete: ${elsewhere.slice(0, 10).join(", ")}`)],
-      choices: [{ label: "Cancel", value: "no" }, { label: words[action][0].replace("…", ""), value: "yes", kind: "danger" }],
+        elsewhere.length > 0 && h("p", { class: "bad" }, t`The other devices also delete: ${elsewhere.slice(0, 10).join(", ")}`)],
+      choices: [{ label: t`Cancel`, value: "no" }, { label, value: "yes", kind: "danger" }],
     }) === "yes";
   }
 

@@ -1,6 +1,7 @@
 // Files that no device has any more, and their way back.
-import { button, bytes, count, h, reference, replace, when } from "./dom.js";
+import { button, h, reference, replace, when } from "./dom.js";
 import { nameOf, parentOf, shown } from "./files-names.js";
+import { bytes, plural, t } from "./words.js";
 
 const pageSize = 100;
 
@@ -18,7 +19,7 @@ export class DeletedList {
   constructor(app, changed) {
     this.app = app;
     this.changed = changed;
-    this.element = h("section", { class: "deleted", "aria-label": "Deleted files", hidden: true, tabindex: "-1" });
+    this.element = h("section", { class: "deleted", "aria-label": t`Deleted files`, hidden: true, tabindex: "-1" });
   }
 
   async show(folder, path) {
@@ -52,10 +53,10 @@ export class DeletedList {
     this.drawn = state;
     const hadFocus = this.element.contains(document.activeElement);
     replace(this.element, answer.entries.length === 0
-      ? h("p", { class: "empty" }, "No deleted files that can be restored. Old versions are kept for a folder whose setting Versions says so.")
-      : [h("p", { class: "quiet" }, "No device has these files any more. The last version of each is archived on this device."),
+      ? h("p", { class: "empty" }, t`No deleted files that can be restored. Old versions are kept for a folder whose setting Versions says so.`)
+      : [h("p", { class: "quiet" }, t`No device has these files any more. The last version of each is archived on this device.`),
         h("ol", { class: "timeline" }, [...answer.entries].sort((a, b) => Date.parse(b.archived) - Date.parse(a.archived)).map((file) => this.#row(file)))],
-    isMore ? button("Show more", async () => { this.limit = Math.min(1000, this.limit + pageSize); await this.refresh(); }) : null);
+    isMore ? button(t`Show more`, async () => { this.limit = Math.min(1000, this.limit + pageSize); await this.refresh(); }) : null);
     if (hadFocus) this.element.focus({ preventScroll: true });
   }
 
@@ -64,17 +65,18 @@ export class DeletedList {
     const below = parentOf(file.path);
     return h("li", {},
       h("bdi", { class: "name", title: shown(file.path) }, name), below === this.at.path ? null : h("bdi", { class: "where" }, shown(below)),
-      h("span", { class: "quiet" }, "deleted ", when(file.archived), file.deletedBy ? ` by ${this.#maker(file.deletedBy)}` : "", `, ${bytes(file.size)}`,
-        file.versions > 1 ? `, ${count(file.versions, "version")}` : ""),
+      h("span", { class: "quiet" },
+        file.deletedBy ? t`deleted ${when(file.archived)} by ${this.#maker(file.deletedBy)}` : t.as("time")`deleted ${when(file.archived)}`, `, ${bytes(file.size)}`,
+        file.versions > 1 ? `, ${plural(file.versions, "{1} version", "{1} versions")}` : ""),
       h("span", { class: "tools" },
-        button("Restore", async () => {
+        button(t`Restore`, async () => {
           if (!await bringBack(this.app, file.folder, file.path)) return;
-          this.app.say(`“${name}” was restored on all devices.`);
+          this.app.say(t`“${name}” was restored on all devices.`);
           await this.refresh();
           this.changed();
-        }, { "aria-label": `Restore ${name}` }),
+        }, { "aria-label": t`Restore ${name}` }),
         h("a", { class: "button", href: this.app.api.versionURL(reference(file.folder, file.path), secondsOf(file.archived)), download: nameOf(file.path),
-          "aria-label": `Download the last version of ${name}` }, "Download")));
+          "aria-label": t`Download the last version of ${name}` }, t`Download`)));
   }
 
   #maker(shortID) {

@@ -1,13 +1,14 @@
 // All that is known of one entry, and what can be done with it.
-import { button, bytes, count, h, icon, reference, replace, when } from "./dom.js";
+import { button, h, icon, reference, replace, when } from "./dom.js";
 import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
 import { secondsOf } from "./files-deleted.js";
 import { previewOf } from "./files-preview.js";
 import { removeEverywhere } from "./files-select.js";
+import { bytes, dateTime, plural, rate, t } from "./words.js";
 
 const holdings = {
-  complete: "has it", partly: "has a part", older: "has an older version", other: "has another version", deleted: "deleted it",
-  "not-kept": "not selected there", nothing: "does not have it", unknown: "has not reported yet",
+  complete: t`has it`, partly: t`has a part`, older: t`has an older version`, other: t`has another version`, deleted: t`deleted it`,
+  "not-kept": t`not selected there`, nothing: t`does not have it`, unknown: t`has not reported yet`,
 };
 
 /** `actions`: `tick(entry)`, `close()`, `changed()`. A part is drawn again only if it says something else. */
@@ -25,8 +26,8 @@ export class Details {
     this.why = h("div");
     this.where = h("div");
     this.versions = h("div");
-    this.element = h("aside", { class: "details", "aria-label": "Details", hidden: true },
-      h("header", {}, this.title, h("button", { type: "button", class: "plain", "aria-label": "Close details", onclick: () => actions.close() }, icon("close"))),
+    this.element = h("aside", { class: "details", "aria-label": t`Details`, hidden: true },
+      h("header", {}, this.title, h("button", { type: "button", class: "plain", "aria-label": t`Close details`, onclick: () => actions.close() }, icon("close"))),
       this.look, this.buttons, this.progress, this.facts, this.why, this.where, this.versions);
     this.element.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !event.target.closest("video, audio")) { event.stopPropagation(); actions.close(); }
@@ -116,11 +117,11 @@ export class Details {
     const isFile = entry.type === "file";
     const canFetch = isFile && ["absent", "queued", "partial"].includes(entry.state);
     this.#once("buttons", [path, keeps, isFile, canFetch], this.buttons, () => [
-      isRoot ? null : button(keeps ? "Stop keeping" : "Keep here", () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
-      isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), "Download") : null,
-      isFile ? button("Copy link", () => this.#link(path), { "data-key": "link" }) : null,
-      canFetch ? button("Fetch now", () => this.#fetch(path), { "data-key": "fetch" }) : null,
-      isRoot ? null : button("Delete everywhere…", async () => {
+      isRoot ? null : button(keeps ? t`Stop keeping` : t`Keep here`, () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
+      isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), t`Download`) : null,
+      isFile ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
+      canFetch ? button(t`Fetch now`, () => this.#fetch(path), { "data-key": "fetch" }) : null,
+      isRoot ? null : button(t`Delete everywhere…`, async () => {
         if (await removeEverywhere(app, [this.entry], () => this.actions.changed())) this.actions.changed();
       }, { class: "danger", "data-key": "delete" }),
     ]);
@@ -132,17 +133,17 @@ export class Details {
     const { details = {} } = entry;
     const rows = [];
     const add = (term, ...what) => rows.push(h("div", {}, h("dt", {}, term), h("dd", {}, ...what)));
-    add("State", h("span", { class: `tag ${state.tone}` }, icon(state.icon), h("span", {}, state.word)),
+    add(t`State`, h("span", { class: `tag ${state.tone}` }, icon(state.icon), h("span", {}, state.word)),
       state.title ? h("div", { class: "quiet" }, state.title) : null);
-    add("Place", h("bdi", { class: "path" }, shown([app.folderName(entry.folder), parentOf(entry.path)].filter(Boolean).join(" / "))));
+    add(t`Place`, h("bdi", { class: "path" }, shown([app.folderName(entry.folder), parentOf(entry.path)].filter(Boolean).join(" / "))));
     const inside = entry.type === "directory" && entry.files !== undefined
-      ? ` in ${count(entry.files, "file")} and ${count(entry.directories ?? 0, "directory", "directories")}` : "";
-    add("Size", bytes(entry.size), inside);
-    if (entry.modified) add("Modified", when(entry.modified), details.modifiedBy ? ` by ${this.#maker(details.modifiedBy)}` : "");
-    if (details.symlinkTarget !== undefined) add("Link target", h("bdi", {}, shown(details.symlinkTarget)));
-    if (details.version) add("Version", h("span", { class: "mono" }, details.version));
-    if (details.blocks) add("Blocks", `${details.blocks.toLocaleString()} of ${bytes(details.blockSize)}`);
-    if (details.localPath) add("On this disk", h("bdi", { class: "mono path" }, shown(details.localPath)));
+      ? [" ", t`in ${plural(entry.files, "{1} file", "{1} files")} and ${plural(entry.directories ?? 0, "{1} directory", "{1} directories")}`] : null;
+    add(t`Size`, bytes(entry.size), inside);
+    if (entry.modified) add(t`Modified`, this.#madeBy(when(entry.modified), details.modifiedBy));
+    if (details.symlinkTarget !== undefined) add(t`Link target`, h("bdi", {}, shown(details.symlinkTarget)));
+    if (details.version) add(t`Version`, h("span", { class: "mono" }, details.version));
+    if (details.blocks) add(t`Blocks`, plural(details.blocks, "{1} block of {2}", "{1} blocks of {2}", bytes(details.blockSize)));
+    if (details.localPath) add(t`On this disk`, h("bdi", { class: "mono path" }, shown(details.localPath)));
     this.#once("facts", [entry, Math.floor(Date.now() / 60_000), app.status?.devices.map((device) => device.name)], this.facts, () => rows);
   }
 
@@ -153,24 +154,23 @@ export class Details {
     return found ? shown(this.app.deviceName(found.id)) : shortID;
   }
 
+  /** A time, and who did something then where that is known. */
+  #madeBy(time, shortID) { return shortID ? t`${time} by ${this.#maker(shortID)}` : time; }
+
   #drawWhy(explained, error) {
     this.#once("why", [explained, error?.message], this.why, () => {
       if (error) return h("p", { class: "bad" }, error.message);
       const isKept = explained.selected !== "no";
       const { line } = explained;
       const text = {
-        line: isKept ? "Kept" : "Not kept",
-        "no-line": "Kept: no line of .stignore excludes it.",
-        root: "Kept: the folder itself.",
-        "internal-name": "Never synced: the name is reserved.",
-        "temporary-name": "Never synced: a temporary file.",
-      }[explained.reason] ?? (isKept ? "Kept." : "Not kept.");
-      return [h("h3", {}, isKept ? "Why it is kept" : "Why it is not kept"),
-        explained.reason === "line" && line
-          ? h("p", {}, `${text} because of line ${line.number} of ${line.file}: `, h("code", {}, shown(line.text)),
-            explained.matchedPath && explained.matchedPath !== explained.path ? [", which takes in ", h("bdi", {}, shown(explained.matchedPath))] : null)
-          : h("p", {}, text),
-        explained.parentOfSelected && !isKept ? h("p", {}, "The directory exists because something in it is kept.") : null];
+        "no-line": t`Kept: no line of .stignore excludes it.`,
+        root: t`Kept: the folder itself.`,
+        "internal-name": t`Never synced: the name is reserved.`,
+        "temporary-name": t`Never synced: a temporary file.`,
+      }[explained.reason] ?? (isKept ? t`Kept.` : t`Not kept.`);
+      return [h("h3", {}, isKept ? t`Why it is kept` : t`Why it is not kept`),
+        h("p", {}, explained.reason === "line" && line ? whyLine(isKept, line, explained) : text),
+        explained.parentOfSelected && !isKept ? h("p", {}, t`The directory exists because something in it is kept.`) : null];
     });
   }
 
@@ -179,14 +179,14 @@ export class Details {
       if (error) return h("p", { class: "bad" }, error.message);
       const devices = where.devices ?? [];
       const nobody = !devices.some((device) => !device.this && device.has === "complete");
-      return [h("h3", {}, "Available from"), h("ul", { class: "devices" }, devices.map((device) => h("li", {},
+      return [h("h3", {}, t`Available from`), h("ul", { class: "devices" }, devices.map((device) => h("li", {},
         h("span", { class: `dot ${device.this || device.connected ? "on" : ""}`, "aria-hidden": "true" }),
-        h("bdi", { class: "who" }, device.this ? "This device" : shown(device.name || device.id.slice(0, 7))),
-        h("span", {}, holdings[device.has] ?? "does not have it"),
-        h("span", { class: "quiet" }, device.this ? "" : device.connected ? "connected" : device.lastSeen ? ["last seen ", when(device.lastSeen)] : "never seen"),
-        device.files !== undefined ? h("span", { class: "quiet" }, `${count(device.files, "file")}, ${bytes(device.bytes)}`) : null))),
+        h("bdi", { class: "who" }, device.this ? t`This device` : shown(device.name || device.id.slice(0, 7))),
+        h("span", {}, holdings[device.has] ?? t`does not have it`),
+        h("span", { class: "quiet" }, device.this ? "" : device.connected ? t`connected` : device.lastSeen ? t`last seen ${when(device.lastSeen)}` : t`never seen`),
+        device.files !== undefined ? h("span", { class: "quiet" }, `${plural(device.files, "{1} file", "{1} files")}, ${bytes(device.bytes)}`) : null))),
       nobody && this.entry?.type === "file" && !["present", "modified", "downloaded"].includes(this.entry.state)
-        ? h("p", { class: "warn" }, "No other device has reported a complete copy.") : null];
+        ? h("p", { class: "warn" }, t`No other device has reported a complete copy.`) : null];
     });
   }
 
@@ -195,17 +195,17 @@ export class Details {
       if (!versions?.length) return null;
       const { entry } = this;
       // The newest first: what is here now, then what was in its place until when.
-      return [h("h3", {}, "Versions"), h("ol", { class: "timeline" },
-        h("li", { "aria-current": "true" }, h("span", {}, "Now"), h("span", { class: "quiet" }, "modified ", when(entry.modified),
-          entry.details?.modifiedBy ? ` by ${this.#maker(entry.details.modifiedBy)}` : "", `, ${bytes(entry.size)}`)),
+      return [h("h3", {}, t`Versions`), h("ol", { class: "timeline" },
+        h("li", { "aria-current": "true" }, h("span", {}, t`Now`), h("span", { class: "quiet" },
+          t`modified ${this.#madeBy(when(entry.modified), entry.details?.modifiedBy)}`, `, ${bytes(entry.size)}`)),
         [...versions].reverse().map((version) => {
-          const time = new Date(version.archived).toLocaleString();
-          return h("li", {}, h("span", {}, "until ", when(version.archived)),
-            h("span", { class: "quiet" }, "modified ", when(version.modified), `, ${bytes(version.size)}`),
+          const time = dateTime(version.archived);
+          return h("li", {}, h("span", {}, t`until ${when(version.archived)}`),
+            h("span", { class: "quiet" }, t`modified ${when(version.modified)}`, `, ${bytes(version.size)}`),
             h("span", { class: "tools" },
-              button("Restore", () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": `Restore the version of ${time}` }),
+              button(t`Restore`, () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": t`Restore the version of ${time}` }),
               h("a", { class: "button", href: this.app.api.versionURL(reference(version.folder, version.path), secondsOf(version.archived)),
-                download: nameOf(version.path), "data-key": `open ${version.archived}`, "aria-label": `Download the version of ${time}` }, "Download")));
+                download: nameOf(version.path), "data-key": `open ${version.archived}`, "aria-label": t`Download the version of ${time}` }, t`Download`)));
         }))];
     });
   }
@@ -213,16 +213,16 @@ export class Details {
   async #restore(version) {
     const { app } = this;
     const choice = await app.ask({
-      title: "Restore this version?",
-      body: h("p", {}, "It becomes the newest version on all devices. The current version is archived."),
-      choices: [{ label: "Cancel", value: null }, { label: "Restore", value: "restore", kind: "main" }],
+      title: t`Restore this version?`,
+      body: h("p", {}, t`It becomes the newest version on all devices. The current version is archived.`),
+      choices: [{ label: t`Cancel`, value: null }, { label: t`Restore`, value: "restore", kind: "main" }],
     });
     if (choice !== "restore") return;
     const path = { text: reference(version.folder, version.path), workingDirectory: "/" };
     const at = Date.parse(version.archived) / 1000;
     const done = await app.attempt(() => app.api.post("versions/restore", { path, at: Math.floor(at), confirmed: true }));
     if (!done) return;
-    app.say("The version was restored.");
+    app.say(t`The version was restored.`);
     this.actions.changed();
   }
 
@@ -232,30 +232,42 @@ export class Details {
     if (!link) return;
     try {
       await navigator.clipboard.writeText(link.url);
-      app.say("Link copied. It works for two hours in any player or browser on this machine.");
+      app.say(t`Link copied. It works for two hours in any player or browser on this machine.`);
     } catch {
       await app.ask({
-        title: "Link to the file",
-        body: [h("p", {}, "It works for two hours in any player or browser on this machine."),
-          h("input", { type: "text", readonly: true, value: link.url, class: "wide", "aria-label": "Link", onfocus: (event) => event.target.select() })],
-        choices: [{ label: "Close", value: null }],
+        title: t`Link to the file`,
+        body: [h("p", {}, t`It works for two hours in any player or browser on this machine.`),
+          h("input", { type: "text", readonly: true, value: link.url, class: "wide", "aria-label": t`Link`, onfocus: (event) => event.target.select() })],
+        choices: [{ label: t`Close`, value: null }],
       });
     }
   }
 
   async #fetch(path) {
     const { app, entry } = this;
-    const bar = h("progress", { max: 1, "aria-label": `Fetching ${shown(nameOf(entry.path))}` });
-    const words = h("p", { class: "quiet" }, "Fetching…");
+    const bar = h("progress", { max: 1, "aria-label": t`Fetching ${shown(nameOf(entry.path))}` });
+    const words = h("p", { class: "quiet" }, t`Fetching…`);
     replace(this.progress, bar, words);
     const done = await app.attempt(() => app.api.run("fetch", { paths: [{ text: path, workingDirectory: "/" }], force: false }, ({ progress }) => {
       if (!progress?.bytesTotal) return;
       bar.value = progress.bytesDone / progress.bytesTotal;
-      words.textContent = `${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}${progress.bytesPerSecond ? `, ${bytes(progress.bytesPerSecond)}/s` : ""}`;
+      words.textContent = t`${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}` + (progress.bytesPerSecond ? `, ${rate(progress.bytesPerSecond)}` : "");
     }));
     if (this.entry && reference(this.entry.folder, this.entry.path) === path) replace(this.progress);
     if (!done) return;
-    app.say(`“${shown(nameOf(entry.path))}” was fetched.`);
+    app.say(t`“${shown(nameOf(entry.path))}” was fetched.`);
     this.actions.changed();
   }
+}
+
+/** Which line of `.stignore` selects or excludes an entry, and by which directory above it. */
+function whyLine(isKept, line, { path, matchedPath }) {
+  const code = h("code", {}, shown(line.text));
+  const above = matchedPath && matchedPath !== path ? h("bdi", {}, shown(matchedPath)) : null;
+  if (isKept) {
+    return above ? t`Kept because of line ${line.number} of ${line.file}: ${code}, which takes in ${above}`
+      : t`Kept because of line ${line.number} of ${line.file}: ${code}`;
+  }
+  return above ? t`Not kept because of line ${line.number} of ${line.file}: ${code}, which takes in ${above}`
+    : t`Not kept because of line ${line.number} of ${line.file}: ${code}`;
 }

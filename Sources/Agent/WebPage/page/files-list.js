@@ -1,15 +1,16 @@
 // The list of a directory, or of what was found: as many rows as are seen, however many there are.
-import { bytes, h, icon, replace, when } from "./dom.js";
+import { h, icon, replace, when } from "./dom.js";
 import { boxOf, hasThumbnail, kindOf, nameOf, parentOf, shown, stateOf } from "./files-names.js";
 import { ScrollWindow } from "./files-scroll.js";
+import { bytes, number, plural, t } from "./words.js";
 
 const columns = [
-  { key: "box", label: "Keep", short: true },
-  { key: "name", label: "Name", sort: "name" },
-  { key: "state", label: "State" },
-  { key: "size", label: "Size", sort: "size" },
-  { key: "holders", label: "Available from", title: "Number of other devices with a complete copy" },
-  { key: "modified", label: "Modified", sort: "modified" },
+  { key: "box", label: t`Keep`, short: true },
+  { key: "name", label: t`Name`, sort: "name" },
+  { key: "state", label: t`State` },
+  { key: "size", label: t`Size`, sort: "size" },
+  { key: "holders", label: t`Available from`, title: t`Number of other devices with a complete copy` },
+  { key: "modified", label: t`Modified`, sort: "modified" },
 ];
 
 let lists = 0;
@@ -44,7 +45,7 @@ export class FileList {
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "-1" }, this.layer, this.spacer);
     this.message = h("div", { class: "empty", hidden: true });
-    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-label": "Files", "aria-colcount": columns.length },
+    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-label": t`Files`, "aria-colcount": columns.length },
       h("div", { role: "rowgroup" }, h("div", { class: "row head", role: "row", "aria-rowindex": "1" }, this.heads)), this.scroller);
     this.probe = h("div", { class: "probe" });
     this.root = h("div", { class: "listing" }, this.element, this.message, this.probe);
@@ -214,15 +215,15 @@ export class FileList {
     const box = boxOf(entry);
     row.box.checked = box === "true";
     row.box.indeterminate = box === "mixed";
-    row.box.setAttribute("aria-label", `Keep ${name} on this device`);
+    row.box.setAttribute("aria-label", t`Keep ${name} on this device`);
     replace(row.picture, icon(kindOf(entry)));
     if (hasThumbnail(entry)) this.thumbnails.show(entry, row.picture, () => row.entry?.path === entry.path && row.entry.folder === entry.folder && !row.element.hidden);
     const state = stateOf(entry);
     replace(row.state, h("span", { class: `tag ${state.tone}`, title: state.title }, icon(state.icon), h("span", {}, state.word)));
     row.size.textContent = bytes(entry.size);
-    row.size.title = entry.type === "directory" ? `${(entry.files ?? 0).toLocaleString()} files` : `${entry.size.toLocaleString()} bytes`;
+    row.size.title = entry.type === "directory" ? plural(entry.files ?? 0, "{1} file", "{1} files") : plural(entry.size, "{1} byte", "{1} bytes");
     const holders = entry.holders ?? [];
-    row.holders.textContent = entry.type === "directory" ? "" : String(holders.length);
+    row.holders.textContent = entry.type === "directory" ? "" : number(holders.length);
     row.holders.title = holders.map((id) => this.app.deviceName(id)).join(", ");
     replace(row.modified, entry.modified ? when(entry.modified) : null);
   }
@@ -234,7 +235,7 @@ export class FileList {
     this.message.hidden = !text || (count > 0 && !error);
     if (this.message.dataset.text === text) return;
     this.message.dataset.text = text;
-    replace(this.message, h("p", {}, text), error ? h("button", { type: "button", onclick: () => { source.refresh(); this.draw(); } }, "Try again") : null);
+    replace(this.message, h("p", {}, text), error ? h("button", { type: "button", onclick: () => { source.refresh(); this.draw(); } }, t`Try again`) : null);
   }
 
   #entryOf(node) {

@@ -1,5 +1,5 @@
 // What a name and an entry are to a person: pure, no elements, no requests.
-import { bytes, count } from "./dom.js";
+import { bytes, number, plural, said, t } from "./words.js";
 
 /** Characters that are not seen, or that turn the direction of writing, so that a name could pass for another. */
 const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
@@ -44,28 +44,28 @@ export function hasThumbnail(entry) {
 }
 
 const words = {
-  absent: ["Not here", "cloud", "quiet"],
-  queued: ["Queued", "clock", "accent"],
-  downloading: ["Downloading", "clock", "accent"],
-  partial: ["Partly here", "clock", "accent"],
-  present: ["Here", "check", "good"],
-  modified: ["Changed here", "changed", "accent"],
-  conflict: ["Conflict", "attention", "bad"],
-  extraneous: ["Extraneous", "attention", "warn"],
-  downloaded: ["Downloaded", "check", "quiet"],
+  absent: [t`Not here`, "cloud", "quiet"],
+  queued: [t`Queued`, "clock", "accent"],
+  downloading: [t`Downloading`, "clock", "accent"],
+  partial: [t`Partly here`, "clock", "accent"],
+  present: [t`Here`, "check", "good"],
+  modified: [t`Changed here`, "changed", "accent"],
+  conflict: [t`Conflict`, "attention", "bad"],
+  extraneous: [t`Extraneous`, "attention", "warn"],
+  downloaded: [t`Downloaded`, "check", "quiet"],
 };
 
 /** What an entry waits for, by the words of `waitsFor`. */
-const causes = { policy: "Waits", paused: "Paused", halted: "Halted" };
+const causes = { policy: t`Waits`, paused: t`Paused`, halted: t`Halted` };
 
 /** How an entry stands on this device: `{word, icon, tone, title}`. The word is green only if all that is selected is here. */
 export function stateOf(entry) {
   const state = standing(entry);
   if (!entry.waiting) return state;
-  const title = [state.title, sentence(entry.waiting)].filter(Boolean).join(". ");
-  if (entry.waitsFor === "space" && entry.short) return { word: `${bytes(entry.short)} short`, icon: "attention", tone: "bad", title };
+  const title = [state.title, sentence(said(entry.waiting))].filter(Boolean).join(". ");
+  if (entry.waitsFor === "space" && entry.short) return { word: t`${bytes(entry.short)} short`, icon: "attention", tone: "bad", title };
   // Of a directory how much is here says more than that it waits.
-  const word = entry.waitsFor === "device" || isCounted(entry) ? state.word : causes[entry.waitsFor] ?? "Waits";
+  const word = entry.waitsFor === "device" || isCounted(entry) ? state.word : causes[entry.waitsFor] ?? t`Waits`;
   return { word, icon: "clock", tone: "warn", title };
 }
 
@@ -78,18 +78,19 @@ function isCounted(entry) { return entry.type === "directory" && Boolean(entry.s
 function standing(entry) {
   if (entry.state === "downloading" || entry.state === "partial" && !isCounted(entry)) {
     const share = percent(entry.presentBytes, entry.selectedBytes);
-    const word = entry.state === "partial" ? words.partial[0] : `Downloading${share === null ? "" : ` ${share} %`}`;
-    return { word, icon: "clock", tone: "accent", title: entry.selectedBytes ? `${presence(entry)} on this disk` : titles.downloading };
+    const word = entry.state === "partial" ? words.partial[0] : share === null ? words.downloading[0] : t`Downloading ${share} %`;
+    return { word, icon: "clock", tone: "accent", title: entry.selectedBytes ? t`${presence(entry)} on this disk` : titles.downloading };
   }
   if (entry.type === "directory" && ["present", "partial", "queued"].includes(entry.state) && (entry.selectedFiles || entry.state === "present")) {
-    const title = `${entry.presentFiles} of ${count(entry.selectedFiles, "selected file")} in it on this disk`;
-    if (entry.state !== "present") return { word: `${presence(entry)} here`, icon: "clock", tone: "accent", title };
+    const title = plural(entry.selectedFiles ?? 0, "{2} of {1} selected file in it on this disk", "{2} of {1} selected files in it on this disk",
+      number(entry.presentFiles ?? 0));
+    if (entry.state !== "present") return { word: t`${presence(entry)} here`, icon: "clock", tone: "accent", title };
     return boxOf(entry) === "true"
-      ? { word: "Kept", icon: "check", tone: "good", title: "Everything in it is selected and on this disk" }
-      : { word: `${presence(entry)} here`, icon: "check", tone: "accent", title };
+      ? { word: t`Kept`, icon: "check", tone: "good", title: t`Everything in it is selected and on this disk` }
+      : { word: t`${presence(entry)} here`, icon: "check", tone: "accent", title };
   }
   if (entry.state === "absent" && entry.available === false) {
-    return { word: "Not available", icon: "cloud", tone: "quiet", title: "Only on devices that are not connected" };
+    return { word: t`Not available`, icon: "cloud", tone: "quiet", title: t`Only on devices that are not connected` };
   }
   const [word, icon, tone] = words[entry.state] ?? [entry.state, "file", "quiet"];
   return { word, icon, tone, title: titles[entry.state] ?? "" };
@@ -103,21 +104,24 @@ export function percent(part, whole) {
 
 /** How much of what is selected in a directory is on this disk: "12 MB of 67 MB"; in files where they have no bytes. */
 function presence({ selectedFiles, selectedBytes, presentFiles, presentBytes, state }) {
-  if (!selectedBytes) return state === "present" ? count(presentFiles, "file") : `${presentFiles} of ${count(selectedFiles, "file")}`;
+  if (!selectedBytes) {
+    return state === "present" ? plural(presentFiles ?? 0, "{1} file", "{1} files")
+      : plural(selectedFiles ?? 0, "{2} of {1} file", "{2} of {1} files", number(presentFiles ?? 0));
+  }
   if (state === "present") return bytes(presentBytes);
-  return `${presentBytes ? bytes(presentBytes) : 0} of ${bytes(selectedBytes)}`;
+  return t`${presentBytes ? bytes(presentBytes) : 0} of ${bytes(selectedBytes)}`;
 }
 
 const titles = {
-  absent: "Only on other devices; open it to read it from there",
-  queued: "Selected; not on this disk yet",
-  downloading: "Being downloaded",
-  partial: "Partly on this disk",
-  present: "On this disk, in the newest version",
-  modified: "On this disk, changed here",
-  conflict: "In conflict with another version",
-  extraneous: "On this disk, but not selected",
-  downloaded: "Fetched to this disk; not selected, so changes on other devices are not downloaded",
+  absent: t`Only on other devices; open it to read it from there`,
+  queued: t`Selected; not on this disk yet`,
+  downloading: t`Being downloaded`,
+  partial: t`Partly on this disk`,
+  present: t`On this disk, in the newest version`,
+  modified: t`On this disk, changed here`,
+  conflict: t`In conflict with another version`,
+  extraneous: t`On this disk, but not selected`,
+  downloaded: t`Fetched to this disk; not selected, so changes on other devices are not downloaded`,
 };
 
 /** The selection box's state: `true`, `false` or `mixed`. */

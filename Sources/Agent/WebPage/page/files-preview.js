@@ -1,6 +1,7 @@
 // What is in a file, shown without keeping it.
-import { bytes, count, h, icon, reference, replace } from "./dom.js";
+import { h, icon, reference, replace } from "./dom.js";
 import { kindOfName, nameOf, shown } from "./files-names.js";
+import { bytes, dateTime, plural, t } from "./words.js";
 
 const textMost = 64 << 10;
 /** What is not here and larger than this is fetched only if somebody says so. */
@@ -18,7 +19,7 @@ export function preview(app, file) {
   const show = () => { replace(element); (makers[kind] ?? makers.file)(app, file, element, controller.signal); };
   const isLarge = !file.isHere && file.size > unaskedMost && kind === "picture";
   if (isLarge) {
-    replace(element, small(file), h("p", {}, h("button", { type: "button", onclick: show }, `Download the picture (${bytes(file.size)})`)));
+    replace(element, small(file), h("p", {}, h("button", { type: "button", onclick: show }, t`Download the picture (${bytes(file.size)})`)));
   } else {
     show();
   }
@@ -44,34 +45,34 @@ function small(file) {
 
 function remark(element, text) { replace(element, h("p", { class: "quiet" }, text)); }
 
-const otherProgram = "Copy a link and open it with another program.";
+const otherProgram = t`Copy a link and open it with another program.`;
 
 const makers = {
   picture(app, file, element) {
-    const image = h("img", { alt: `Picture ${shown(file.name)}`, decoding: "async" });
-    image.addEventListener("error", () => replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot show it, or no connected device has it. ${otherProgram}`)));
+    const image = h("img", { alt: t`Picture ${shown(file.name)}`, decoding: "async" });
+    image.addEventListener("error", () => replace(element, small(file), h("p", { class: "quiet" }, t`This browser cannot show it, or no connected device has it.`, " ", otherProgram)));
     image.src = file.url;
     element.append(image);
   },
   photo(app, file, element) {
-    element.append(small(file), h("p", { class: "quiet" }, `Browsers cannot show this type of picture. ${otherProgram}`));
+    element.append(small(file), h("p", { class: "quiet" }, t`Browsers cannot show this type of picture.`, " ", otherProgram));
   },
-  film(app, file, element) { play("video", "Film", file, element); },
-  sound(app, file, element) { play("audio", "Sound", file, element); },
+  film(app, file, element) { play("video", t`Film ${shown(file.name)}`, file, element); },
+  sound(app, file, element) { play("audio", t`Sound ${shown(file.name)}`, file, element); },
   pdf(app, file, element) {
-    element.append(h("iframe", { src: file.url, title: `Document ${shown(file.name)}` }));
+    element.append(h("iframe", { src: file.url, title: t`Document ${shown(file.name)}` }));
   },
   async text(app, file, element, signal) {
-    if (file.size === 0) return remark(element, "The file is empty.");
-    remark(element, "Reading…");
+    if (file.size === 0) return remark(element, t`The file is empty.`);
+    remark(element, t`Reading…`);
     try {
       const response = await fetch(file.url, { signal, credentials: "same-origin", headers: { Range: `bytes=0-${textMost - 1}` } });
       if (!response.ok) throw new app.api.APIError(await response.json().catch(() => ({})), response.status);
       const text = new TextDecoder().decode(await response.arrayBuffer());
       const isBinary = text.includes("\u0000");
-      if (isBinary) return remark(element, `Not a text file. ${otherProgram}`);
-      replace(element, h("pre", { tabindex: "0", role: "region", "aria-label": `Beginning of ${shown(file.name)}` }, text),
-        file.size > textMost ? h("p", { class: "quiet" }, `The first 64 KiB of ${bytes(file.size)}.`) : null);
+      if (isBinary) return remark(element, `${t`Not a text file.`} ${otherProgram}`);
+      replace(element, h("pre", { tabindex: "0", role: "region", "aria-label": t`Beginning of ${shown(file.name)}` }, text),
+        file.size > textMost ? h("p", { class: "quiet" }, t`The first 64 KiB of ${bytes(file.size)}.`) : null);
     } catch (error) {
       if (error.name !== "AbortError") remark(element, error.message);
     }
@@ -83,11 +84,11 @@ const makers = {
   file(app, file, element) { element.append(small(file)); },
 };
 
-function play(tag, word, file, element) {
-  const player = h(tag, { controls: true, preload: "metadata", "aria-label": `${word} ${shown(file.name)}` });
+function play(tag, label, file, element) {
+  const player = h(tag, { controls: true, preload: "metadata", "aria-label": label });
   player.addEventListener("error", () => {
     if (!player.isConnected) return;
-    replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot play it, or no connected device has it. ${otherProgram}`));
+    replace(element, small(file), h("p", { class: "quiet" }, t`This browser cannot play it, or no connected device has it.`, " ", otherProgram));
   });
   player.src = file.url;
   element.append(player);
@@ -96,10 +97,10 @@ function play(tag, word, file, element) {
 /** The names in an archive; one of them is looked at in their place. */
 async function showMembers(app, file, element, signal) {
   const rows = h("tbody");
-  const more = h("button", { type: "button", hidden: true }, "Show more");
-  const head = h("p", { class: "quiet" }, "Reading the contents…");
-  const table = h("table", { class: "members", hidden: true }, h("caption", { class: "unseen" }, `In ${shown(file.name)}`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Name"), h("th", { scope: "col" }, "Size"), h("th", { scope: "col" }, h("span", { class: "unseen" }, "Download")))), rows);
+  const more = h("button", { type: "button", hidden: true }, t`Show more`);
+  const head = h("p", { class: "quiet" }, t`Reading the contents…`);
+  const table = h("table", { class: "members", hidden: true }, h("caption", { class: "unseen" }, t`In ${shown(file.name)}`),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t`Name`), h("th", { scope: "col" }, t`Size`), h("th", { scope: "col" }, h("span", { class: "unseen" }, t`Download`)))), rows);
   const list = h("div", {}, head, table, more);
   const look = h("div", { hidden: true });
   replace(element, list, look);
@@ -118,7 +119,8 @@ async function showMembers(app, file, element, signal) {
     try {
       const answer = await app.api.get("archive", { path: file.archive, limit: membersAtOnce, offset: shownCount }, signal);
       shownCount += answer.members.length;
-      head.textContent = `${count(answer.total, "member")}; each can be opened without downloading the whole archive.`;
+      head.textContent = plural(answer.total, "{1} member; it can be opened without downloading the whole archive.",
+        "{1} members; each can be opened without downloading the whole archive.");
       table.hidden = answer.total === 0;
       rows.append(...answer.members.map((member) => row(member)));
       more.hidden = shownCount >= answer.total || answer.members.length === 0;
@@ -137,14 +139,14 @@ async function showMembers(app, file, element, signal) {
       open = preview(app, { name: nameOf(member.path), url, size: member.size, isHere: file.isHere });
       list.hidden = true;
       look.hidden = false;
-      const button = h("button", { type: "button", onclick: () => back(open_) }, "Back to the archive");
+      const button = h("button", { type: "button", onclick: () => back(open_) }, t`Back to the archive`);
       replace(look, h("p", {}, button, " ", h("bdi", {}, name)), open.element);
       button.focus();
     });
     return h("tr", {},
-      h("td", {}, isFile ? open_ : h("bdi", {}, name), member.encrypted ? h("span", { class: "quiet" }, " (encrypted)") : null),
-      h("td", { title: member.modified ? new Date(member.modified).toLocaleString() : "" }, member.kind === "file" ? bytes(member.size) : ""),
-      h("td", {}, url ? h("a", { href: app.api.memberURL(file.archive, member.path, { download: true }), download: nameOf(member.path), "aria-label": `Download ${name}` }, icon("download")) : null));
+      h("td", {}, isFile ? open_ : h("bdi", {}, name), member.encrypted ? h("span", { class: "quiet" }, " ", t`(encrypted)`) : null),
+      h("td", { title: member.modified ? dateTime(member.modified) : "" }, member.kind === "file" ? bytes(member.size) : ""),
+      h("td", {}, url ? h("a", { href: app.api.memberURL(file.archive, member.path, { download: true }), download: nameOf(member.path), "aria-label": t`Download ${name}` }, icon("download")) : null));
   };
   more.addEventListener("click", load);
   await load();

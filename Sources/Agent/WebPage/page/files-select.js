@@ -1,6 +1,7 @@
 // What a tick means: asked for without doing it, shown with its cost, then done.
-import { bytes, count, h, reference } from "./dom.js";
+import { h, reference } from "./dom.js";
 import { nameOf, shown } from "./files-names.js";
+import { bytes, number, plural, said, t } from "./words.js";
 
 function paths(entries) {
   return entries.map((entry) => ({ text: reference(entry.folder, entry.path), workingDirectory: "/" }));
@@ -10,21 +11,21 @@ const sum = (answer, pick) => answer.folders.reduce((total, folder) => total + (
 
 /** Entries as people call them: the name, or how many. */
 function called(app, entries) {
-  if (entries.length !== 1) return count(entries.length, "entry", "entries");
-  return `“${shown(nameOf(entries[0].path) || app.folderName(entries[0].folder))}”`;
+  if (entries.length !== 1) return plural(entries.length, "{1} entry", "{1} entries");
+  return t`“${shown(nameOf(entries[0].path) || app.folderName(entries[0].folder))}”`;
 }
 
 function lines(answer) {
   const changes = answer.folders.flatMap(({ added, removed }) => [...removed.map((line) => `− ${line}`), ...added.map((line) => `+ ${line}`)]);
   if (changes.length === 0) return null;
-  return h("details", {}, h("summary", {}, "Lines of .stignore"), h("pre", {}, changes.map(shown).join("\n")));
+  return h("details", {}, h("summary", {}, t`Lines of .stignore`), h("pre", {}, changes.map(shown).join("\n")));
 }
 
 /** Names that stay with the reason for it, ten at most. */
 export function stayingList(staying, total = staying.length) {
   return h("ul", { class: "staying" }, staying.slice(0, 10).map(({ path, message, size }) =>
-    h("li", {}, h("bdi", {}, shown(path)), ` (${bytes(size)}): ${message}`)),
-  total > 10 ? h("li", {}, `and ${(total - 10).toLocaleString()} more`) : null);
+    h("li", {}, h("bdi", {}, shown(path)), ` (${bytes(size)}): ${said(message)}`)),
+  total > 10 ? h("li", {}, t`and ${number(total - 10)} more`) : null);
 }
 
 /** What the selection of the entries' folders says now, by folder. */
@@ -49,7 +50,7 @@ async function undoing(app, entries, before, done) {
     for (const [folder, text] of changed) {
       await app.api.post("patterns", { folder, text, over: after.get(folder), dryRun: false });
     }
-    app.say("Undone: the selection is as it was before.");
+    app.say(t`Undone: the selection is as it was before.`);
     done?.();
   };
 }
@@ -58,7 +59,12 @@ async function undoing(app, entries, before, done) {
 function tooLarge(plan) {
   const short = Math.max(0, ...plan.folders.map((folder) => folder.short ?? 0));
   if (short === 0) return null;
-  return h("p", { class: "warn", role: "alert" }, `It does not fit: ${bytes(short)} more free space is needed. What fits is downloaded.`);
+  return h("p", { class: "warn", role: "alert" }, t`It does not fit: ${bytes(short)} more free space is needed. What fits is downloaded.`);
+}
+
+function willDownload(files, size) {
+  if (!files) return t`No download needed.`;
+  return plural(files, "{1} file, {2}, will be downloaded.", "{1} files, {2}, will be downloaded.", bytes(size));
 }
 
 /** Asks what keeping the entries costs, and keeps them. Answers whether anything was changed. */
@@ -71,21 +77,21 @@ export async function keep(app, entries, changed) {
   const adopted = sum(plan, ({ cost }) => cost.adoptedFiles);
   const name = called(app, entries);
   const choice = await app.ask({
-    title: `Keep ${name} on this device?`,
+    title: t`Keep ${name} on this device?`,
     body: [
-      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(size)}, will be downloaded.` : "No download needed."),
-      adopted ? h("p", {}, `${count(adopted, "file")} already on this disk will be kept.`) : null,
+      h("p", { class: "cost" }, willDownload(files, size)),
+      adopted ? h("p", {}, plural(adopted, "{1} file already on this disk will be kept.", "{1} files already on this disk will be kept.")) : null,
       tooLarge(plan),
       h("p", { class: "quiet" }, entries.some((entry) => entry.type === "directory")
-        ? "Files added to it later, on any device, are downloaded as well." : "Changes on other devices are downloaded as well."),
+        ? t`Files added to it later, on any device, are downloaded as well.` : t`Changes on other devices are downloaded as well.`),
       lines(plan),
     ],
-    choices: [{ label: "Keep", value: "keep", kind: "main" }, { label: "Cancel", value: null }],
+    choices: [{ label: t`Keep`, value: "keep", kind: "main" }, { label: t`Cancel`, value: null }],
   });
   if (choice !== "keep") return false;
   const before = await app.attempt(() => selectionOf(app, entries));
   const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
-  if (done) app.say(files ? `${name} is now kept; downloading ${bytes(size)}.` : `${name} is now kept.`, before && await undoing(app, entries, before, changed));
+  if (done) app.say(files ? t`${name} is now kept; downloading ${bytes(size)}.` : t`${name} is now kept.`, before && await undoing(app, entries, before, changed));
   return Boolean(done);
 }
 
@@ -100,20 +106,21 @@ export async function letGo(app, entries, changed) {
   const spared = sum(plan, ({ cost }) => cost.sparedFiles);
   const name = called(app, entries);
   const isHere = freed > 0 || stays > 0;
-  const choices = [{ label: "Cancel", value: null }];
-  if (isHere) choices.push({ label: "Stop keeping, leave the files here", value: "keep" });
-  choices.push(freed > 0 ? { label: `Stop keeping and free ${bytes(size)}`, value: "free", kind: "main" }
-    : { label: "Stop keeping", value: isHere ? "free" : "keep", kind: "main" });
+  const choices = [{ label: t`Cancel`, value: null }];
+  if (isHere) choices.push({ label: t`Stop keeping, leave the files here`, value: "keep" });
+  choices.push(freed > 0 ? { label: t`Stop keeping and free ${bytes(size)}`, value: "free", kind: "main" }
+    : { label: t`Stop keeping`, value: isHere ? "free" : "keep", kind: "main" });
   // With nothing to be freed both choices would do the same.
   if (isHere && freed === 0) choices.splice(1, 1);
   const choice = await app.ask({
-    title: `Stop keeping ${name} on this device?`,
+    title: t`Stop keeping ${name} on this device?`,
     body: [
-      freed ? h("p", { class: "cost" }, `${count(freed, "file")}, ${bytes(size)}, can be freed: other devices have the same version.`) : null,
-      spared ? h("p", {}, `${count(spared, "file")} will no longer be downloaded.`) : null,
-      stays ? [h("p", { class: "warn" }, `${count(stays, "file")} will stay on this disk:`),
+      freed ? h("p", { class: "cost" }, plural(freed, "{1} file, {2}, can be freed: other devices have the same version.",
+        "{1} files, {2}, can be freed: other devices have the same version.", bytes(size))) : null,
+      spared ? h("p", {}, plural(spared, "{1} file will no longer be downloaded.", "{1} files will no longer be downloaded.")) : null,
+      stays ? [h("p", { class: "warn" }, plural(stays, "{1} file will stay on this disk:", "{1} files will stay on this disk:")),
         stayingList(plan.folders.flatMap(({ freeing }) => freeing?.staying ?? []), stays)] : null,
-      h("p", { class: "quiet" }, "Nothing is deleted on other devices."),
+      h("p", { class: "quiet" }, t`Nothing is deleted on other devices.`),
       lines(plan),
     ],
     choices,
@@ -123,7 +130,7 @@ export async function letGo(app, entries, changed) {
   const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
   if (!done) return false;
   const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
-  app.say(gone ? `Deselected ${name}; freed ${bytes(gone)}.` : `Deselected ${name}.`, before && await undoing(app, entries, before, changed));
+  app.say(gone ? t`Deselected ${name}; freed ${bytes(gone)}.` : t`Deselected ${name}.`, before && await undoing(app, entries, before, changed));
   return true;
 }
 
@@ -133,27 +140,27 @@ export async function changeMode(app, folder) {
   const body = { folder: folder.id, mode: isFull ? "selective" : "full" };
   const plan = await app.attempt(() => app.api.post("folders/mode", { ...body, dryRun: true }));
   if (!plan) return false;
-  const name = `“${shown(folder.label || folder.id)}”`;
+  const name = t`“${shown(folder.label || folder.id)}”`;
   const files = sum(plan, ({ cost }) => cost.fetchFiles);
   const staying = sum(plan, ({ cost }) => cost.extraneousFiles);
   const choice = await app.ask({
-    title: isFull ? `Keep only selected files of ${name}?` : `Keep all of ${name} on this device?`,
+    title: isFull ? t`Keep only selected files of ${name}?` : t`Keep all of ${name} on this device?`,
     body: isFull ? [
-      h("p", { class: "cost" }, "Nothing is selected at first, and nothing more is downloaded."),
-      staying ? h("p", {}, `${count(staying, "file")}, ${bytes(sum(plan, ({ cost }) => cost.extraneousBytes))}, stay on this disk until you `
-        + "tick them, or free their space under Attention.") : null,
+      h("p", { class: "cost" }, t`Nothing is selected at first, and nothing more is downloaded.`),
+      staying ? h("p", {}, plural(staying, "{1} file, {2}, stays on this disk until you tick it, or free its space under Attention.",
+        "{1} files, {2}, stay on this disk until you tick them, or free their space under Attention.", bytes(sum(plan, ({ cost }) => cost.extraneousBytes)))) : null,
       lines(plan),
     ] : [
-      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(sum(plan, ({ cost }) => cost.fetchBytes))}, will be downloaded.` : "No download needed."),
+      h("p", { class: "cost" }, willDownload(files, sum(plan, ({ cost }) => cost.fetchBytes))),
       tooLarge(plan),
-      h("p", { class: "quiet" }, "Files added to it later, on any device, are downloaded as well."),
+      h("p", { class: "quiet" }, t`Files added to it later, on any device, are downloaded as well.`),
       lines(plan),
     ],
-    choices: [{ label: "Cancel", value: null }, { label: isFull ? "Keep only selected files" : "Keep everything", value: "change", kind: "main" }],
+    choices: [{ label: t`Cancel`, value: null }, { label: isFull ? t`Keep only selected files` : t`Keep everything`, value: "change", kind: "main" }],
   });
   if (choice !== "change") return false;
   const done = await app.attempt(() => app.api.post("folders/mode", { ...body, dryRun: false }));
-  if (done) app.say(isFull ? `Only what you tick of ${name} is kept from now on.` : `All of ${name} is now kept.`);
+  if (done) app.say(isFull ? t`Only what you tick of ${name} is kept from now on.` : t`All of ${name} is now kept.`);
   app.refresh();
   return Boolean(done);
 }
@@ -179,8 +186,10 @@ async function restoring(app, done, changed) {
       restored += 1;
     }
     const files = done.folders.reduce((all, folder) => all + folder.files, 0);
-    app.say(restored < files ? `${restored.toLocaleString()} of ${count(files, "file")} restored; of the others no version is archived on this device.`
-      : `${count(restored, "file")} restored on all devices.`);
+    app.say(restored < files
+      ? plural(files, "{2} of {1} file restored; of the others no version is archived on this device.",
+        "{2} of {1} files restored; of the others no version is archived on this device.", number(restored))
+      : plural(restored, "{1} file restored on all devices.", "{1} files restored on all devices."));
     changed?.();
   };
 }
@@ -194,17 +203,19 @@ export async function removeEverywhere(app, entries, changed) {
   const holders = plan.folders.flatMap((folder) => folder.holders ?? []);
   const name = called(app, entries);
   const choice = await app.ask({
-    title: `Delete ${name} on all devices?`,
+    title: t`Delete ${name} on all devices?`,
     body: [
-      h("p", { class: "cost bad" }, `${count(files, "file")}, ${bytes(sum(plan, (folder) => folder.bytes))}, will be deleted everywhere.`),
-      holders.length ? [h("p", {}, "It is on:"), h("ul", {}, holders.map((holder) =>
-        h("li", {}, `${shown(holder.name || holder.id.slice(0, 7))}: ${count(holder.files, "file")}${holder.connected ? "" : ", not connected; deletes it later"}`)))] : null,
-      staying.length ? [h("p", { class: "warn" }, "These are not deleted:"), stayingList(staying)] : null,
+      h("p", { class: "cost bad" }, plural(files, "{1} file, {2}, will be deleted everywhere.", "{1} files, {2}, will be deleted everywhere.",
+        bytes(sum(plan, (folder) => folder.bytes)))),
+      holders.length ? [h("p", {}, t`It is on:`), h("ul", {}, holders.map((holder) =>
+        h("li", {}, [`${shown(holder.name || holder.id.slice(0, 7))}: ${plural(holder.files, "{1} file", "{1} files")}`,
+          !holder.connected && t`not connected; deletes it later`].filter(Boolean).join(", "))))] : null,
+      staying.length ? [h("p", { class: "warn" }, t`These are not deleted:`), stayingList(staying)] : null,
     ],
-    choices: [{ label: "Cancel", value: null }, { label: "Delete everywhere", value: "delete", kind: "danger" }],
+    choices: [{ label: t`Cancel`, value: null }, { label: t`Delete everywhere`, value: "delete", kind: "danger" }],
   });
   if (choice !== "delete") return false;
   const done = await app.attempt(() => app.api.run("remove", { paths: paths(entries), dryRun: false }));
-  if (done) app.say(`${name} was deleted on all devices.`, await restoring(app, done, changed));
+  if (done) app.say(t`${name} was deleted on all devices.`, await restoring(app, done, changed));
   return Boolean(done);
 }

@@ -1,6 +1,7 @@
 // The folders and their directories, each read when it is opened.
 import { h, icon, reference, replace } from "./dom.js";
 import { nameOf, shown } from "./files-names.js";
+import { number, t } from "./words.js";
 
 const most = 1000;
 
@@ -13,7 +14,7 @@ export class FolderTree {
     this.roots = [];
     this.place = null;
     this.typed = { text: "", at: 0 };
-    this.element = h("ul", { class: "tree", role: "tree", "aria-label": "Folders and directories" });
+    this.element = h("ul", { class: "tree", role: "tree", "aria-label": t`Folders and directories` });
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.element.addEventListener("click", (event) => this.#click(event));
   }
@@ -122,7 +123,7 @@ export class FolderTree {
       return child;
     });
     const more = (answer.total ?? 0) > most
-      ? [h("li", { role: "none", class: "more quiet" }, `and ${(answer.total - most).toLocaleString()} more, in the list`)] : [];
+      ? [h("li", { role: "none", class: "more quiet" }, t`and ${number(answer.total - most)} more, in the list`)] : [];
     const items = [...node.children.map((child) => child.item), ...more];
     const isSame = items.length === node.group.children.length && items.every((item, i) => item === node.group.children[i]);
     if (isSame) return;

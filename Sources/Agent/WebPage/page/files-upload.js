@@ -1,8 +1,9 @@
 // Files that are added from this browser: chosen, dropped, or gone on with after the page was loaded again.
 import { act } from "./parts.js";
-import { bytes, count, h, icon, reference, replace } from "./dom.js";
+import { h, icon, reference, replace } from "./dom.js";
 import { nameOf, shown } from "./files-names.js";
 import { upload } from "./upload.js";
+import { bytes, number, plural, t } from "./words.js";
 
 const atOnce = 2;
 const mostFiles = 10_000;
@@ -19,12 +20,12 @@ class Uploads {
     this.items = [];
     this.done = 0;
     this.choice = null;
-    this.heading = h("h2", { tabindex: "-1" }, "Adding files");
+    this.heading = h("h2", { tabindex: "-1" }, t`Adding files`);
     this.words = h("p", { class: "quiet", role: "status" });
     this.list = h("ul", { class: "adding" });
     this.tools = h("div", { class: "tools" });
     this.rows = new Map();
-    this.element = h("section", { class: "uploads", "aria-label": "Added files", hidden: true },
+    this.element = h("section", { class: "uploads", "aria-label": t`Added files`, hidden: true },
       h("header", {}, this.heading, this.words, this.tools), this.list);
     addEventListener("beforeunload", (event) => { if (this.#count("running", "waiting") > 0) event.preventDefault(); });
     this.#findEarlier();
@@ -60,7 +61,7 @@ class Uploads {
   }
 
   #choose(item) {
-    const input = h("input", { type: "file", hidden: true, "aria-label": `File to go on with: ${shown(nameOf(item.path))}` });
+    const input = h("input", { type: "file", hidden: true, "aria-label": t`File to go on with: ${shown(nameOf(item.path))}` });
     input.addEventListener("change", () => {
       const [file] = input.files;
       input.remove();
@@ -75,7 +76,7 @@ class Uploads {
       && file.name.normalize("NFC") === nameOf(item.path);
     if (!isSame) {
       this.app.fail(new this.app.api.APIError({
-        message: `“${shown(file.name)}” is not the file that was begun (“${shown(nameOf(item.path))}”, ${bytes(item.size)}). Choose that one, or cancel it and add this one.`,
+        message: t`“${shown(file.name)}” is not the file that was begun (“${shown(nameOf(item.path))}”, ${bytes(item.size)}). Choose that one, or cancel it and add this one.`,
       }));
       return;
     }
@@ -106,9 +107,11 @@ class Uploads {
       });
       this.done += 1;
       this.#forget(item);
-      const name = `“${shown(nameOf(placed.path))}”`;
-      const isSelected = placed.added.length > 0 ? " Its directory is not kept here, so a line for the file was added to the selection." : "";
-      if (this.#count("running", "waiting") === 0) this.app.say(this.done === 1 ? `${name} was added.${isSelected}` : `${count(this.done, "file")} added.${isSelected}`);
+      const isSelected = placed.added.length > 0 && t`Its directory is not kept here, so a line for the file was added to the selection.`;
+      if (this.#count("running", "waiting") === 0) {
+        const what = this.done === 1 ? t`“${shown(nameOf(placed.path))}” was added.` : plural(this.done, "{1} file added.", "{1} files added.");
+        this.app.say([what, isSelected].filter(Boolean).join(" "));
+      }
     } catch (error) {
       if (error.name === "AbortError") await this.#drop(item);
       else if (error.status === 401) Object.assign(item, { state: "left", file: undefined });
@@ -128,10 +131,10 @@ class Uploads {
       if (this.choice) return this.choice === "rename" ? "rename" : null;
       const others = this.#count("waiting", "running") > 1;
       const answer = await this.app.ask({
-        title: `“${shown(nameOf(item.path))}” exists already`,
-        body: h("p", {}, "It is never overwritten. Keep both adds this file with a number behind its name."),
-        choices: [{ label: "Skip", value: "skip" }, { label: "Keep both", value: "rename", kind: "main" },
-          ...others ? [{ label: "Skip all", value: "all-skip" }, { label: "Keep both of all", value: "all-rename" }] : []],
+        title: t`“${shown(nameOf(item.path))}” exists already`,
+        body: h("p", {}, t`It is never overwritten. Keep both adds this file with a number behind its name.`),
+        choices: [{ label: t`Skip`, value: "skip" }, { label: t`Keep both`, value: "rename", kind: "main" },
+          ...others ? [{ label: t`Skip all`, value: "all-skip" }, { label: t`Keep both of all`, value: "all-rename" }] : []],
       });
       if (answer?.startsWith("all-")) this.choice = answer.slice(4);
       return answer?.endsWith("rename") ? "rename" : null;
@@ -168,13 +171,13 @@ class Uploads {
     this.element.hidden = this.items.length === 0;
     if (this.items.length === 0) this.done = 0;
     const [sum, rest] = this.items.filter((item) => item.file).reduce(([all, left], item) => [all + item.size, left + item.size - item.offset], [0, 0]);
-    const words = active > 0 ? `${count(active, "file")} to go, ${bytes(rest)} of ${bytes(sum)} left${this.done ? `; ${this.done.toLocaleString()} done` : ""}`
-      : "Nothing is being added.";
+    const words = active > 0 ? [plural(active, "{1} file to go, {2} of {3} left", "{1} files to go, {2} of {3} left", bytes(rest), bytes(sum)),
+      this.done > 0 && t`${number(this.done)} done`].filter(Boolean).join("; ") : t`Nothing is being added.`;
     if (this.words.textContent !== words) this.words.textContent = words;
     const hasTools = active > 1;
     if (hasTools !== this.hasTools) {
       this.hasTools = hasTools;
-      replace(this.tools, hasTools && act("Cancel all", async () => { for (const item of [...this.items]) if (item.file) await this.#cancel(item); }));
+      replace(this.tools, hasTools && act(t`Cancel all`, async () => { for (const item of [...this.items]) if (item.file) await this.#cancel(item); }));
     }
     const order = { running: 0, failed: 1, left: 2, waiting: 3 };
     const items = [...this.items].sort((a, b) => order[a.state] - order[b.state]).slice(0, mostShown);
@@ -189,20 +192,20 @@ class Uploads {
     const kind = [item.state, item.message].join();
     if (row?.kind !== kind) {
       const name = shown(nameOf(item.path));
-      const bar = h("progress", { max: 1, value: 0, "aria-label": `Adding ${name}` });
+      const bar = h("progress", { max: 1, value: 0, "aria-label": t`Adding ${name}` });
       const said = h("span", { class: item.state === "failed" ? "bad" : "quiet" });
-      const again = item.state === "failed" ? act("Try again", () => { item.state = "waiting"; this.#pump(); }, { "aria-label": `Try again: ${name}` })
-        : item.state === "left" ? act("Choose the file…", () => this.#choose(item), { "aria-label": `Choose the file to go on with: ${name}` }) : null;
+      const again = item.state === "failed" ? act(t`Try again`, () => { item.state = "waiting"; this.#pump(); }, { "aria-label": t`Try again: ${name}` })
+        : item.state === "left" ? act(t`Choose the file…`, () => this.#choose(item), { "aria-label": t`Choose the file to go on with: ${name}` }) : null;
       row = { kind, bar, said, element: h("li", {}, icon("file"), h("bdi", { class: "name", title: shown(item.path) }, name),
         item.state === "running" ? bar : null, said, again,
-        act(item.state === "failed" ? "Remove" : "Cancel", () => this.#cancel(item), { "aria-label": `Cancel adding ${name}` })) };
+        act(item.state === "failed" ? t`Remove` : t`Cancel`, () => this.#cancel(item), { "aria-label": t`Cancel adding ${name}` })) };
       this.rows.set(item.key, row);
     }
     if (item.size > 0) row.bar.value = item.offset / item.size;
     const words = item.state === "failed" ? item.message
-      : item.state === "left" ? `${bytes(item.offset)} of ${bytes(item.size)} arrived. Choose the same file again to go on.`
-        : item.state === "waiting" ? "Waiting" : item.isWaiting ? "Waiting for the agent" : item.isChecking ? "Checking"
-          : `${bytes(item.offset)} of ${bytes(item.size)}${item.added?.length ? ", will be selected by a line of its own" : ""}`;
+      : item.state === "left" ? t`${bytes(item.offset)} of ${bytes(item.size)} arrived. Choose the same file again to go on.`
+        : item.state === "waiting" ? t`Waiting` : item.isWaiting ? t`Waiting for the agent` : item.isChecking ? t`Checking`
+          : [t`${bytes(item.offset)} of ${bytes(item.size)}`, item.added?.length > 0 && t`will be selected by a line of its own`].filter(Boolean).join(", ");
     if (row.said.textContent !== words) row.said.textContent = words;
     return row.element;
   }
@@ -218,7 +221,7 @@ export async function dropped(transfer) {
     const [entry, name] = waiting.shift();
     if (entry.isFile) {
       found.push({ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), name });
-      if (found.length > mostFiles) throw new Error(`More than ${mostFiles.toLocaleString()} files at once. Add fewer.`);
+      if (found.length > mostFiles) throw new Error(t`More than ${number(mostFiles)} files at once. Add fewer.`);
       continue;
     }
     const reader = entry.createReader();
@@ -241,13 +244,13 @@ export class Adding {
     this.app = app;
     this.place = place;
     this.refusal = null;
-    this.input = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to add" });
+    this.input = h("input", { type: "file", multiple: true, hidden: true, "aria-label": t`Files to add` });
     this.input.addEventListener("change", () => {
       this.#add([...this.input.files].map((file) => ({ file, name: file.name })));
       this.input.value = "";
     });
-    this.button = h("button", { type: "button", onclick: () => this.#open() }, icon("add"), h("span", { class: "for-wide" }, "Add files…"));
-    this.button.setAttribute("aria-label", "Add files…");
+    this.button = h("button", { type: "button", onclick: () => this.#open() }, icon("add"), h("span", { class: "for-wide" }, t`Add files…`));
+    this.button.setAttribute("aria-label", t`Add files…`);
     this.sign = h("p", { class: "drop-sign", hidden: true });
     this.element = h("div", { class: "add-files" }, this.button, this.input);
     middle.append(this.sign);
@@ -285,7 +288,7 @@ export class Adding {
     else this.button.removeAttribute("title");
   }
 
-  #obstacle() { return this.place() ? this.refusal : "Open a folder to add files to it."; }
+  #obstacle() { return this.place() ? this.refusal : t`Open a folder to add files to it.`; }
 
   #open() {
     if (this.#obstacle()) return this.#refuse();
@@ -306,6 +309,6 @@ export class Adding {
     const to = this.place();
     this.sign.classList.toggle("bad", Boolean(this.#obstacle()));
     this.sign.textContent = this.#obstacle()
-      ?? `Drop files to add them to ${shown(nameOf(to.path) || this.app.folderName(to.folder))}`;
+      ?? t`Drop files to add them to ${shown(nameOf(to.path) || this.app.folderName(to.folder))}`;
   }
 }

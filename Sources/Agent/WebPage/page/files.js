@@ -1,5 +1,5 @@
 // Files: folders, their directories and files, whether they are on this disk or not.
-import { button, bytes, count, h, icon as drawIcon, reference, replace } from "./dom.js";
+import { button, h, icon as drawIcon, reference, replace } from "./dom.js";
 import { Details } from "./files-details.js";
 import { FileList } from "./files-list.js";
 import { nameOf, parentOf, shown, tickSelects } from "./files-names.js";
@@ -9,24 +9,25 @@ import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
 import { DeletedList } from "./files-deleted.js";
 import { Adding, uploads } from "./files-upload.js";
+import { bytes, plural, t } from "./words.js";
 
-export const title = "Files";
+export const title = t`Files`;
 export const icon = "files";
 
 const filters = [
-  ["all", "All"], ["here", "Only here"], ["selected", "Only kept"], ["conflicts", "Conflicts"], ["extraneous", "Extraneous"], ["deleted", "Deleted"],
+  ["all", t`All`], ["here", t`Only here`], ["selected", t`Only kept`], ["conflicts", t`Conflicts`], ["extraneous", t`Extraneous`], ["deleted", t`Deleted`],
 ];
 const emptyTexts = {
-  all: "This directory is empty.", here: "Nothing in this directory is on this disk.", selected: "Nothing in this directory is kept.",
-  conflicts: "No conflicts in this directory.", extraneous: "No extraneous files in this directory.",
+  all: t`This directory is empty.`, here: t`Nothing in this directory is on this disk.`, selected: t`Nothing in this directory is kept.`,
+  conflicts: t`No conflicts in this directory.`, extraneous: t`No extraneous files in this directory.`,
 };
 const folderStates = {
-  idle: "up to date", paused: "paused", fetching: "on demand only", starting: "starting", "receiving-index": "receiving the index",
-  scanning: "scanning", syncing: "syncing",
+  idle: t`up to date`, paused: t`paused`, fetching: t`on demand only`, starting: t`starting`, "receiving-index": t`receiving the index`,
+  scanning: t`scanning`, syncing: t`syncing`,
 };
 const remembered = 50;
 
-const modeWords = (folder) => folder.mode === "full" ? "Keep only selected files…" : "Keep everything…";
+const modeWords = (folder) => folder.mode === "full" ? t`Keep only selected files…` : t`Keep everything…`;
 
 export function mount(root, app) { return new FilesView(root, app); }
 
@@ -66,22 +67,22 @@ class FilesView {
 
   #build() {
     this.crumbs = h("ol", { class: "crumbs" });
-    this.search = h("input", { type: "search", placeholder: "Search names", "aria-label": "Search names", autocomplete: "off", spellcheck: "false" });
+    this.search = h("input", { type: "search", placeholder: t`Search names`, "aria-label": t`Search names`, autocomplete: "off", spellcheck: "false" });
     this.search.addEventListener("input", () => this.#searchSoon());
     this.search.addEventListener("keydown", (event) => {
       if (event.key === "Escape") { event.preventDefault(); this.#clearSearch(); this.list.focus(); }
       if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); this.#searchNow(); this.list.focus(); }
     });
-    this.scope = h("select", { "aria-label": "Where to search" }, h("option", { value: "folder" }, "in this folder"), h("option", { value: "all" }, "in all folders"));
+    this.scope = h("select", { "aria-label": t`Where to search` }, h("option", { value: "folder" }, t`in this folder`), h("option", { value: "all" }, t`in all folders`));
     this.scope.addEventListener("change", () => this.#searchNow());
-    this.filterBox = h("select", { "aria-label": "Which files to show" }, filters.map(([value, label]) => h("option", { value }, label)));
+    this.filterBox = h("select", { "aria-label": t`Which files to show` }, filters.map(([value, label]) => h("option", { value }, label)));
     this.filterBox.addEventListener("change", () => { this.filter = this.filterBox.value; this.#list(); });
-    this.treeButton = h("button", { type: "button", class: "for-narrow", "aria-expanded": "false", onclick: () => this.#showTree(!this.isTreeShown) }, drawIcon("folder"), "Folders");
-    this.detailsButton = h("button", { type: "button", onclick: () => this.#chooseHere() }, drawIcon("info"), h("span", { class: "for-wide" }, "Details"));
-    this.detailsButton.setAttribute("aria-label", "Details of this directory");
+    this.treeButton = h("button", { type: "button", class: "for-narrow", "aria-expanded": "false", onclick: () => this.#showTree(!this.isTreeShown) }, drawIcon("folder"), t`Folders`);
+    this.detailsButton = h("button", { type: "button", onclick: () => this.#chooseHere() }, drawIcon("info"), h("span", { class: "for-wide" }, t`Details`));
+    this.detailsButton.setAttribute("aria-label", t`Details of this directory`);
     this.summary = h("p", { class: "summary quiet", role: "status" });
     this.overview = h("div", { class: "overview" });
-    this.pane = h("nav", { class: "folders", "aria-label": "Folders" }, this.tree.element);
+    this.pane = h("nav", { class: "folders", "aria-label": t`Folders` }, this.tree.element);
     this.pane.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.isTreeShown) { this.#showTree(false); this.treeButton.focus(); }
     });
@@ -90,7 +91,7 @@ class FilesView {
     this.middle.append(this.deleted.element);
     this.adding = new Adding(this.app, () => this.place, this.middle);
     replace(this.root,
-      h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": "Place", class: "place" }, this.crumbs),
+      h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": t`Place`, class: "place" }, this.crumbs),
         h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton),
       h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
       uploads(this.app).element, this.summary);
@@ -194,7 +195,7 @@ class FilesView {
     this.list.root.hidden = true;
     this.overview.hidden = false;
     replace(this.overview, h("div", { class: "empty" }, h("p", {}, error.message),
-      h("p", {}, h("a", { href: this.app.address("files", ...(path ? [folder] : [])) }, path ? "To the folder" : "To all folders"))));
+      h("p", {}, h("a", { href: this.app.address("files", ...(path ? [folder] : [])) }, path ? t`To the folder` : t`To all folders`))));
   }
 
   #rememberPosition() {
@@ -217,7 +218,7 @@ class FilesView {
     const { by, order } = this.sort;
     const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
     this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
-      { label: `Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
+      { label: t`Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
     this.list.emptyText = emptyTexts[this.filter];
     this.#showSort();
     this.#drawCrumbs();
@@ -255,9 +256,9 @@ class FilesView {
     if (this.coming) this.#moveTo(this.coming);
     const { total, error } = this.source;
     let words = error ? "" : total === null ? "" : this.isSearching
-      ? (total === 0 ? "No results." : `${count(total, "name")} found.`)
-      : count(total, "entry", "entries");
-    if (this.source.isTruncated) words = `More than ${count(total, "name")} found; showing the first of them.`;
+      ? (total === 0 ? t`No results.` : plural(total, "{1} name found.", "{1} names found."))
+      : plural(total, "{1} entry", "{1} entries");
+    if (this.source.isTruncated) words = plural(total, "More than {1} name found; showing the first of them.", "More than {1} names found; showing the first of them.");
     if (this.summary.textContent !== words) this.summary.textContent = words;
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
@@ -269,7 +270,7 @@ class FilesView {
   #drawCrumbs() {
     const { folder, path } = this.place ?? {};
     const parts = path ? path.split("/") : [];
-    const steps = [["All folders", []]];
+    const steps = [[t`All folders`, []]];
     if (folder !== undefined) steps.push([this.app.folderName(folder), [folder]]);
     parts.forEach((part, i) => steps.push([part, [folder, ...parts.slice(0, i + 1)]]));
     const last = steps.length - 1;
@@ -298,7 +299,7 @@ class FilesView {
     this.summary.textContent = "";
     this.drawnOverview = null;
     if (this.app.status) this.#drawOverview(this.app.status);
-    else replace(this.overview, h("p", { class: "empty" }, "Loading…"));
+    else replace(this.overview, h("p", { class: "empty" }, t`Loading…`));
   }
 
   #drawOverview(status) {
@@ -307,22 +308,22 @@ class FilesView {
     this.drawnOverview = state;
     const focused = this.overview.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     if (status.folders.length === 0) {
-      replace(this.overview, h("div", { class: "empty" }, h("p", {}, "No folders yet."),
-        h("p", {}, "Pair a device under Devices and accept a folder that it offers, or run in a terminal: ", h("code", {}, "synctrain folder add ID PATH"))));
+      replace(this.overview, h("div", { class: "empty" }, h("p", {}, t`No folders yet.`),
+        h("p", {}, t`Pair a device under Devices and accept a folder that it offers, or run in a terminal: ${h("code", {}, "synctrain folder add ID PATH")}`)));
       return;
     }
     replace(this.overview, h("ul", { class: "folder-cards" }, status.folders.map((folder) => {
       const failed = /^(halted|selection-error|low-space|error)/.test(folder.state);
       return h("li", { class: "card" },
         h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, shown(folder.label || folder.id)))),
-        h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}${folder.incomplete ? " (incomplete)" : ""}`),
-        h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "everything is kept" : "only selected files are kept"}`),
-        folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} to download`) : null,
+        h("p", {}, [`${plural(folder.global.files, "{1} file", "{1} files")}, ${bytes(folder.global.bytes)}`, folder.incomplete && t`(incomplete)`].filter(Boolean).join(" ")),
+        h("p", { class: "quiet" }, t`${bytes(folder.local.bytes)} on this disk`, " · ", folder.mode === "full" ? t`everything is kept` : t`only selected files are kept`),
+        folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`) : null,
         failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
         button(modeWords(folder), () => changeMode(this.app, folder), {
           "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
         }), " ", h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` },
-          "Settings", h("span", { class: "unseen" }, ` of ${shown(folder.label || folder.id)}`)));
+          t`Settings`, h("span", { class: "unseen" }, " ", t`of ${shown(folder.label || folder.id)}`)));
     })));
     if (focused) [...this.overview.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
   }
@@ -475,8 +476,8 @@ class FilesView {
     this.searched = key;
     this.#closePanel();
     this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
-      { label: `Names with ${shown(text)}`, showsPath: true });
-    this.list.emptyText = "No matching names.";
+      { label: t`Names with ${shown(text)}`, showsPath: true });
+    this.list.emptyText = t`No matching names.`;
     this.#showSort();
   }
 

@@ -1,8 +1,9 @@
 // What the agent notes and what happens in it, live: the newest at the bottom.
-import { count, h } from "./dom.js";
+import { h } from "./dom.js";
 import { act, choice, draw } from "./parts.js";
+import { dateTime, number as shownNumber, plural, t, timeOfDay } from "./words.js";
 
-export const title = "Log";
+export const title = t`Log`;
 export const icon = "log";
 
 /** So many lines are kept, and shown; the oldest go. */
@@ -20,23 +21,23 @@ export function mount(root, app) {
   const waiting = [];
   let frame = null;
 
-  const list = h("ol", { class: "records", tabindex: "0", "aria-label": "Log" });
-  const text = h("input", { type: "search", placeholder: "Filter", "aria-label": "Lines containing this text" });
-  const level = choice([["trace", "all levels"], ["info", "info and above"], ["notice", "notice and above"], ["warning", "warnings and errors"], ["error", "errors"]], "trace", { "aria-label": "Level" });
-  const about = h("select", { "aria-label": "Subject" });
+  const list = h("ol", { class: "records", tabindex: "0", "aria-label": t`Log` });
+  const text = h("input", { type: "search", placeholder: t`Filter`, "aria-label": t`Lines containing this text` });
+  const level = choice([["trace", t`all levels`], ["info", t`info and above`], ["notice", t`notice and above`], ["warning", t`warnings and errors`], ["error", t`errors`]], "trace", { "aria-label": t`Level` });
+  const about = h("select", { "aria-label": t`Subject` });
   const said = h("span", { class: "quiet", role: "status" });
-  const follow = act("Jump to newest", () => { setFollowing(true); list.focus(); });
+  const follow = act(t`Jump to newest`, () => { setFollowing(true); list.focus(); });
   root.append(h("h2", { class: "unseen" }, title), h("div", { class: "tools" }, text, level, about, follow,
-    act("Save as NDJSON", save), act("Clear", clear), said), list);
+    act(t`Save as NDJSON`, save), act(t`Clear`, clear), said), list);
 
   for (const control of [text, level, about]) control.addEventListener("input", redraw);
   list.addEventListener("scroll", () => setFollowing(list.scrollHeight - list.scrollTop - list.clientHeight < 8));
   const stopStatus = app.onStatus((status) => {
     const chosen = about.value;
     draw(about, [status.folders.map(({ id, label }) => [id, label]), status.devices.map(({ id, name }) => [id, name])], () => [
-      h("option", { value: "" }, "everything"),
-      status.folders.map((folder) => h("option", { value: `folder ${folder.id}`, selected: chosen === `folder ${folder.id}` }, `folder ${folder.label || folder.id}`)),
-      status.devices.map((device) => h("option", { value: `device ${device.id}`, selected: chosen === `device ${device.id}` }, `device ${app.deviceName(device.id)}`))]);
+      h("option", { value: "" }, t`everything`),
+      status.folders.map((folder) => h("option", { value: `folder ${folder.id}`, selected: chosen === `folder ${folder.id}` }, t`folder ${folder.label || folder.id}`)),
+      status.devices.map((device) => h("option", { value: `device ${device.id}`, selected: chosen === `device ${device.id}` }, t`device ${app.deviceName(device.id)}`))]);
   });
 
   // Lines come in
@@ -128,8 +129,8 @@ export function mount(root, app) {
     const time = new Date(line.time);
     const facts = Object.entries(line.metadata).map(([name, value]) => ` ${name}=${name === "device" ? shortDevice(value) : value}`).join("");
     return h("li", { class: line.level, "data-number": line.number, "data-source": line.source },
-      h("time", { datetime: line.time, title: time.toLocaleString() }, time.toLocaleTimeString([], { hour12: false })),
-      h("span", { class: "level" }, line.source === "event" ? "event" : line.level),
+      h("time", { datetime: line.time, title: dateTime(time) }, timeOfDay(time, { hour12: false })),
+      h("span", { class: "level" }, line.source === "event" ? t`event` : line.level),
       h("span", { class: "text" }, line.source === "event" ? h("strong", {}, line.label, " ") : null, line.message, h("span", { class: "meta" }, facts)));
   }
 
@@ -148,8 +149,9 @@ export function mount(root, app) {
   }
 
   function drawSaid() {
-    follow.textContent = missed > 0 ? `Jump to newest (${count(missed, "new line")})` : "Jump to newest";
-    const now = `${count(list.childElementCount, "line")}${list.childElementCount < lines.length ? ` of ${lines.length.toLocaleString()}` : ""}`;
+    follow.textContent = missed > 0 ? plural(missed, "Jump to newest ({1} new line)", "Jump to newest ({1} new lines)") : t`Jump to newest`;
+    const now = list.childElementCount < lines.length
+      ? plural(list.childElementCount, "{1} line of {2}", "{1} lines of {2}", shownNumber(lines.length)) : plural(list.childElementCount, "{1} line", "{1} lines");
     if (said.textContent !== now) said.textContent = now;
   }
 

@@ -1,16 +1,17 @@
 // Pairing with a device near-by: both devices show six digits, and their users say whether they are the same.
 import { h, replace } from "./dom.js";
 import { act, draw, field, transportName } from "./parts.js";
+import { t } from "./words.js";
 
 const outcomes = {
-  "pairing-mismatch": "The two devices did not agree on a code",
-  "pairing-refused": "The other device's user said no",
-  "confirmation-needed": "You said that they differ",
-  "pairing-blocked": "Pairing has failed too often",
-  "not-pairing": "The other device is not waiting to be paired",
-  "pairing-failed": "Pairing failed",
-  timeout: "Pairing timed out",
-  busy: "Another pairing is in progress",
+  "pairing-mismatch": t`The two devices did not agree on a code`,
+  "pairing-refused": t`The other device's user said no`,
+  "confirmation-needed": t`You said that they differ`,
+  "pairing-blocked": t`Pairing has failed too often`,
+  "not-pairing": t`The other device is not waiting to be paired`,
+  "pairing-failed": t`Pairing failed`,
+  timeout: t`Pairing timed out`,
+  busy: t`Another pairing is in progress`,
 };
 
 /**
@@ -33,9 +34,9 @@ export function pairing(root, app) {
     const boxes = (app.status?.folders ?? []).map((folder) => h("label", { class: "check" },
       h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id)));
     replace(root, before,
-      h("p", {}, "Start pairing here and on the other device, which must be nearby or at a known address. Both then show six digits."),
-      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, "Folders to share"), boxes),
-      h("div", { class: "tools" }, act("Start pairing", () => {
+      h("p", {}, t`Start pairing here and on the other device, which must be nearby or at a known address. Both then show six digits.`),
+      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, t`Folders to share`), boxes),
+      h("div", { class: "tools" }, act(t`Start pairing`, () => {
         begin(boxes.map((box) => box.firstChild).filter((box) => box.checked).map((box) => box.value));
       }, { class: "main", "data-key": "begin" })));
   }
@@ -45,13 +46,13 @@ export function pairing(root, app) {
     const left = h("strong", {});
     const show = () => {
       const rest = Math.ceil((end - Date.now()) / 1000);
-      left.textContent = `${Math.max(0, rest)} s`;
+      left.textContent = t`${Math.max(0, rest)} s`;
       if (rest <= 0 && !request) drawIdle();
     };
     clearInterval(timer);
     timer = setInterval(show, 1000);
     replace(root, h("h3", { tabindex: "-1" }, outcomes["pairing-blocked"]),
-      h("p", {}, "Somebody may be trying to guess the code. Try again in ", left, "."));
+      h("p", {}, t`Somebody may be trying to guess the code. Try again in ${left}.`));
     show();
   }
 
@@ -61,12 +62,12 @@ export function pairing(root, app) {
     const waiting = h("div", {});
     const near = h("div", { "aria-live": "polite" });
     const left = h("span", {});
-    const address = h("input", { type: "text", placeholder: "device id or tcp://HOST:PORT", autocomplete: "off", spellcheck: "false" });
+    const address = h("input", { type: "text", placeholder: t`device id or tcp://HOST:PORT`, autocomplete: "off", spellcheck: "false" });
     const form = h("form", { onsubmit: (event) => { event.preventDefault(); dial(address.value.trim()); } },
-      field("Or id or address of the other device", address), h("button", {}, "Connect"));
-    replace(waiting, h("h3", { tabindex: "-1" }, "Waiting for the other device"),
-      h("p", {}, "This device waits for ", left, " more. Start pairing on the other device, too, then choose it here or there."),
-      near, form, h("div", { class: "tools" }, act("Stop", stop)));
+      field(t`Or id or address of the other device`, address), h("button", {}, t`Connect`));
+    replace(waiting, h("h3", { tabindex: "-1" }, t`Waiting for the other device`),
+      h("p", {}, t`This device waits for ${left} more. Start pairing on the other device, too, then choose it here or there.`),
+      near, form, h("div", { class: "tools" }, act(t`Stop`, stop)));
     replace(root, waiting);
     waiting.querySelector("h3").focus();
     drawNear([]);
@@ -74,12 +75,12 @@ export function pairing(root, app) {
     const dial = (where) => where && app.attempt(() => api.post("pair/answer", { action: "dial", address: where }));
     function drawNear(devices) {
       draw(near, devices, () => devices.length === 0
-        ? h("p", { class: "quiet" }, "No device waiting to be paired found yet.")
+        ? h("p", { class: "quiet" }, t`No device waiting to be paired found yet.`)
         : h("ul", { class: "plain near" }, devices.map((device) => h("li", { class: "line" },
           h("span", { class: "main-text" }, h("strong", {}, device.name || device.address), " ",
             h("span", { class: "quiet" }, [transportName(device.transport), device.address, device.signal && `${device.signal} dBm`,
-              device.known && "already known"].filter(Boolean).join(", "))),
-          act("Pair", () => dial(device.address), { class: "main", "aria-label": `Pair with ${device.name || device.address}`, "data-key": device.address })))));
+              device.known && t`already known`].filter(Boolean).join(", "))),
+          act(t`Pair`, () => dial(device.address), { class: "main", "aria-label": t`Pair with ${device.name || device.address}`, "data-key": device.address })))));
     }
 
     try {
@@ -88,13 +89,13 @@ export function pairing(root, app) {
         switch (event.type) {
           case "waiting": {
             const end = Date.now() + event.seconds * 1000;
-            const show = () => { left.textContent = `${Math.max(0, Math.ceil((end - Date.now()) / 1000))} s`; };
+            const show = () => { left.textContent = t`${Math.max(0, Math.ceil((end - Date.now()) / 1000))} s`; };
             timer = setInterval(show, 1000);
             show();
             break;
           }
           case "nearby": drawNear(event.devices); break;
-          case "dialling": app.say(`Calling ${event.address}.`); break;
+          case "dialling": app.say(t`Calling ${event.address}.`); break;
           case "code": drawCode(event); break;
           case "confirmed-there": drawConfirmed(); break;
           case "attempt-failed": app.say(event.message); break;
@@ -102,7 +103,7 @@ export function pairing(root, app) {
           case "already-paired": return drawAlready(event);
         }
       }
-      if (mine === request) fail(new api.APIError({ code: "interrupted", message: "Nothing was stored: the agent stopped the pairing." }));
+      if (mine === request) fail(new api.APIError({ code: "interrupted", message: t`Nothing was stored: the agent stopped the pairing.` }));
     } catch (error) {
       if (mine === request && error.name !== "AbortError") fail(error);
     } finally {
@@ -115,17 +116,17 @@ export function pairing(root, app) {
     const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
     const spoken = [...code.slice(0, 3)].join(" ") + ", " + [...code.slice(3)].join(" ");
     const said = h("p", { id: "pair-said", "aria-live": "polite" });
-    const differ = act("They differ", () => app.attempt(() => api.post("pair/answer", { action: "refuse" })),
+    const differ = act(t`They differ`, () => app.attempt(() => api.post("pair/answer", { action: "refuse" })),
       { "aria-describedby": "pair-digits", "data-key": "differ" });
-    const same = act("They are the same", () => app.attempt(async () => {
+    const same = act(t`They are the same`, () => app.attempt(async () => {
       await api.post("pair/answer", { action: "confirm", code });
       same.remove();
-      if (!said.textContent) said.textContent = "Waiting for the other device's user to confirm.";
+      if (!said.textContent) said.textContent = t`Waiting for the other device's user to confirm.`;
     }), { class: "main", "aria-describedby": "pair-digits", "data-key": "same" });
     replace(root, h("div", { class: "code", role: "group", "aria-labelledby": "pair-question" },
-      h("h3", { id: "pair-question" }, "Does the other device show the same digits?"),
+      h("h3", { id: "pair-question" }, t`Does the other device show the same digits?`),
       h("p", { id: "pair-digits", class: "digits", role: "img", "aria-label": spoken, "data-code": code }, digits),
-      h("p", { class: "quiet" }, `Device ${device.slice(0, 7)}, ${transportName(transport)} ${address}`),
+      h("p", { class: "quiet" }, t`Device ${device.slice(0, 7)}, ${transportName(transport)} ${address}`),
       h("div", { class: "choices" }, differ, same), said));
     differ.focus();
   }
@@ -133,18 +134,18 @@ export function pairing(root, app) {
   function drawConfirmed() {
     const said = root.querySelector("#pair-said");
     if (said) said.textContent = root.querySelector('[data-key="same"]')
-      ? "The other device's user confirmed the digits." : "Both users confirmed.";
+      ? t`The other device's user confirmed the digits.` : t`Both users confirmed.`;
   }
 
   function drawPaired(event) {
     const folders = event.folders.map((id) => app.folderName(id)).join(", ");
-    finish(`Paired with ${event.name || event.device.slice(0, 7)}`,
-      h("p", {}, event.mutual ? "Both devices stored each other." : "This device stored the other one; the other device did not confirm.",
-        folders && ` It shares ${folders}.`));
+    finish(t`Paired with ${event.name || event.device.slice(0, 7)}`,
+      h("p", {}, event.mutual ? t`Both devices stored each other.` : t`This device stored the other one; the other device did not confirm.`,
+        folders && [" ", t`It shares ${folders}.`]));
   }
 
   function drawAlready(event) {
-    finish(`${event.name || event.device.slice(0, 7)} is already paired`, h("p", {}, "Both devices already knew each other."));
+    finish(t`${event.name || event.device.slice(0, 7)} is already paired`, h("p", {}, t`Both devices already knew each other.`));
   }
 
   async function fail(error) {
@@ -153,7 +154,7 @@ export function pairing(root, app) {
       const status = await api.get("pair").catch(() => ({}));
       return drawBlocked(status.blockedSeconds ?? 60);
     }
-    finish(outcomes[error.code] ?? "Not paired", h("p", { class: "bad" }, error.message));
+    finish(outcomes[error.code] ?? t`Not paired`, h("p", { class: "bad" }, error.message));
   }
 
   function finish(heading, ...body) {

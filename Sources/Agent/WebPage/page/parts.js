@@ -1,5 +1,6 @@
 // What the views Activity, Devices, Attention and Log draw with.
 import { h, replace } from "./dom.js";
+import { said, t } from "./words.js";
 
 const drawn = new WeakMap();
 
@@ -95,17 +96,17 @@ export function soon(work, pause = 300) {
 
 /** What a link is carried by, for people. */
 export function transportName(word) {
-  return { tcp: "TCP", "tcp-lan": "TCP in this network", "tcp-wan": "TCP", l2cap: "Bluetooth L2CAP", gatt: "Bluetooth GATT", virtual: "virtual radio" }[word] ?? word ?? "";
+  return { tcp: "TCP", "tcp-lan": t`TCP in this network`, "tcp-wan": "TCP", l2cap: "Bluetooth L2CAP", gatt: "Bluetooth GATT", virtual: t`virtual radio` }[word] ?? word ?? "";
 }
 
 /** What a folder does, in words. */
 export function stateName(state) {
   return {
-    idle: "up to date", paused: "paused", stopped: "stopped", starting: "starting", scanning: "scanning",
-    "receiving-index": "receiving the index", syncing: "syncing", fetching: "downloading",
-    "halted-marker-missing": "halted: the marker is missing", "halted-root-missing": "halted: the directory is missing",
-    "halted-root-emptied": "halted: all files are missing", "halted-mass-delete": "halted: mass deletion",
-    "selection-error": "the selection cannot be read", "low-space": "too little space", error: "in error",
+    idle: t`up to date`, paused: t`paused`, stopped: t`stopped`, starting: t`starting`, scanning: t`scanning`,
+    "receiving-index": t`receiving the index`, syncing: t`syncing`, fetching: t`downloading`,
+    "halted-marker-missing": t`halted: the marker is missing`, "halted-root-missing": t`halted: the directory is missing`,
+    "halted-root-emptied": t`halted: all files are missing`, "halted-mass-delete": t`halted: mass deletion`,
+    "selection-error": t`the selection cannot be read`, "low-space": t`too little space`, error: t`in error`,
   }[state] ?? state;
 }
 
@@ -117,6 +118,6 @@ export function addressList(text) { return text.split(/[\s,]+/).filter(Boolean);
 
 /** A message and what to do about it. */
 export function trouble(what, message, remedy, ...actions) {
-  return h("li", { class: "trouble" }, h("strong", {}, what), h("p", {}, message), remedy && h("p", { class: "remedy" }, remedy),
+  return h("li", { class: "trouble" }, h("strong", {}, what), h("p", {}, said(message)), remedy && h("p", { class: "remedy" }, said(remedy)),
     actions.length > 0 && h("div", { class: "tools" }, actions));
 }

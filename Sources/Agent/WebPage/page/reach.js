@@ -1,8 +1,9 @@
 // How this device is reached, and which addresses of the others are in use, failed or are not tried.
-import { bytes, h, replace, when } from "./dom.js";
+import { h, replace, when } from "./dom.js";
 import { act, draw, poll, transportName } from "./parts.js";
+import { ago, plural, rate, said, t } from "./words.js";
 
-const sources = { configured: "entered here", local: "local network", introduced: "introducer", global: "discovery server" };
+const sources = { configured: t`entered here`, local: t`local network`, introduced: t`introducer`, global: t`discovery server` };
 
 /** Details that are read from the agent while they are open. */
 export function reachViews(app) {
@@ -27,9 +28,9 @@ export function reachViews(app) {
     stop: poll(load, 5000),
     ofDevice(id) {
       const part = (report) => report.devices.find((device) => device.id === id) ?? null;
-      return details("Connections and addresses tried", part, (report) => deviceLines(part(report)));
+      return details(t`Connections and addresses tried`, part, (report) => deviceLines(part(report)));
     },
-    ofThis: () => details("How other devices reach this one",
+    ofThis: () => details(t`How other devices reach this one`,
       ({ announcedAddresses, servers, relays, routers, proxy }) => [announcedAddresses, servers, relays, routers, proxy], ownLines, tester(app)),
   };
 }
@@ -38,65 +39,67 @@ export function reachViews(app) {
 function tester(app) {
   const found = h("div", { "aria-live": "polite" });
   const show = (...lines) => replace(found, lines);
-  const button = act("Test", async () => {
-    show(h("p", { class: "quiet" }, "Other devices try to connect; this takes 15 s at most."));
+  const button = act(t`Test`, async () => {
+    show(h("p", { class: "quiet" }, t`Other devices try to connect; this takes 15 s at most.`));
     try { show(...testLines(await app.api.post("reach/test"), app)); } catch (error) { show(h("p", {}, error.message)); }
-  }, { title: "Ask connected devices whether they can connect to this one" });
+  }, { title: t`Ask connected devices whether they can connect to this one` });
   return h("div", {}, h("div", { class: "tools" }, button), found);
 }
 
 function testLines({ devices, relay, advice }, app) {
   const lines = devices.flatMap((device) => {
-    const name = device.local ? `${app.deviceName(device.id)} (in this network)` : app.deviceName(device.id);
-    const problem = device.problem && h("li", {}, `${name} tested nothing: ${device.problem}`);
+    const name = device.local ? t`${app.deviceName(device.id)} (in this network)` : app.deviceName(device.id);
+    const problem = device.problem && h("li", {}, t`${name} tested nothing: ${device.problem}`);
     return [problem, ...device.results.map((result) => item(result.address, testText(name, result)))].filter(Boolean);
   });
-  return [h("p", {}, advice), h("ul", { class: "plain" }, lines, item("Relay", relay.message))];
+  return [h("p", {}, said(advice)), h("ul", { class: "plain" }, lines, item(t`Relay`, said(relay.message)))];
 }
 
 function testText(name, { outcome, message }) {
-  if (outcome === "reached") return `${name} connected`;
-  return outcome === "not-tried" ? `${name} did not try: ${message}` : `${name} could not connect: ${message}`;
+  if (outcome === "reached") return t`${name} connected`;
+  return outcome === "not-tried" ? t`${name} did not try: ${message}` : t`${name} could not connect: ${message}`;
 }
 
 function deviceLines(device) {
   const links = [...new Set(device?.links)].map((link) => {
     const [kind, ...address] = link.split(" ");
     const count = device.links.filter((other) => other === link).length;
-    const rate = device.rates[link];
-    return item(address.join(" "), [`in use (${transportName(kind)})`, count > 1 && `${count} connections`,
-      rate !== undefined && `${bytes(rate)}/s when busy`].filter(Boolean).join(", "));
+    const measured = device.rates[link];
+    return item(address.join(" "), [t`in use (${transportName(kind)})`, count > 1 && plural(count, "{1} connection", "{1} connections"),
+      measured !== undefined && t`${rate(measured)} when busy`].filter(Boolean).join(", "));
   });
   const failures = (device?.failures ?? []).map((failure) =>
-    item(failure.address, `${failure.message} (${sources[failure.source] ?? failure.source}, ${when(failure.time)})`));
-  const untried = (device?.untried ?? []).map((one) => item(one.address, `not tried: ${one.message}`));
-  return list([...links, ...failures, ...untried], "No address is known yet.");
+    item(failure.address, [said(failure.message), " (", sources[failure.source] ?? failure.source, ", ", when(failure.time), ")"]));
+  const untried = (device?.untried ?? []).map((one) => item(one.address, t`not tried: ${said(one.message)}`));
+  return list([...links, ...failures, ...untried], t`No address is known yet.`);
 }
 
 function ownLines(report) {
   return [whatIsTold(report), h("dl", { class: "pairs" },
-    h("dt", {}, "announced addresses"), h("dd", {}, list(report.announcedAddresses.map((address) => item(address)), "none")),
-    h("dt", {}, "discovery servers"), h("dd", {}, list(report.servers.map((server) => item(server.url, serverState(server))), "off")),
-    h("dt", {}, "relays"), h("dd", {}, list(report.relays.map((relay) => item(relay.address ?? relay.source, relayState(relay))), "off")),
-    h("dt", {}, "routers"), h("dd", {}, list(report.routers.map((router) => item(router)), "not asked for a port")),
-    report.proxy && [h("dt", {}, "proxy"), h("dd", {}, report.proxy)])];
+    h("dt", {}, t`announced addresses`), h("dd", {}, list(report.announcedAddresses.map((address) => item(address)), t`none`)),
+    h("dt", {}, t`discovery servers`), h("dd", {}, list(report.servers.map((server) => item(server.url, serverState(server))), t`off`)),
+    h("dt", {}, t`relays`), h("dd", {}, list(report.relays.map((relay) => item(relay.address ?? relay.source, relayState(relay))), t`off`)),
+    h("dt", {}, t`routers`), h("dd", {}, list(report.routers.map((router) => item(router)), t`not asked for a port`)),
+    report.proxy && [h("dt", {}, t`proxy`), h("dd", {}, report.proxy)])];
 }
 
 /** Who learns what of this device beyond the local network, and how to switch that off. */
 function whatIsTold({ servers, relays }) {
-  if (servers.length + relays.length === 0) return h("p", { class: "quiet" }, "Nothing is told to any server.");
+  if (servers.length + relays.length === 0) return h("p", { class: "quiet" }, t`Nothing is told to any server.`);
   return h("div", { class: "quiet" },
-    servers.length > 0 && h("p", {}, "Discovery servers learn this device's id, the addresses below, the address it connects from, and the ids of the devices it searches for."),
-    relays.length > 0 && h("p", {}, "The relay that is joined learns this device's id and address, and which devices connect through it, when and how much. It cannot read what they exchange."),
-    h("p", {}, "Neither learns names, folders or files. To switch both off: ", h("code", {}, "synctrain network --global-discovery off --relays off")));
+    servers.length > 0 && h("p", {}, t`Discovery servers learn this device's id, the addresses below, the address it connects from, and the ids of the devices it searches for.`),
+    relays.length > 0 && h("p", {}, t`The relay that is joined learns this device's id and address, and which devices connect through it, when and how much. It cannot read what they exchange.`),
+    h("p", {}, t`Neither learns names, folders or files. To switch both off: ${h("code", {}, "synctrain network --global-discovery off --relays off")}`));
 }
 
 const serverState = (server) => server.problem
-  ?? (server.announcedSeconds === undefined ? "not announced yet" : `announced ${server.announcedSeconds} s ago`);
+  ?? (server.announcedSeconds === undefined ? t`not announced yet` : t`announced ${ago(server.announcedSeconds)}`);
+
+const relayStates = { choosing: t`choosing a relay`, connecting: t`connecting`, waiting: t`waiting`, stopped: t`stopped` };
 
 const relayState = (relay) => relay.state === "joined"
-  ? ["joined", relay.roundTripMilliseconds !== undefined && `${relay.roundTripMilliseconds} ms`].filter(Boolean).join(", ")
-  : [relay.state, relay.problem].filter(Boolean).join(": ");
+  ? [t`joined`, relay.roundTripMilliseconds !== undefined && `${relay.roundTripMilliseconds} ms`].filter(Boolean).join(", ")
+  : [relayStates[relay.state] ?? relay.state, relay.problem].filter(Boolean).join(": ");
 
-const item = (name, text) => h("li", {}, h("span", { class: "id" }, name), text && `: ${text}`);
+const item = (name, text) => h("li", {}, h("span", { class: "id" }, name), text && [": ", text]);
 const list = (items, none) => items.length === 0 ? h("p", { class: "quiet" }, none) : h("ul", { class: "plain" }, items);

@@ -1,11 +1,12 @@
 // Whether everything selected is here, and one button that finishes it: before one goes offline.
-import { bytes, count, duration, h } from "./dom.js";
+import { h } from "./dom.js";
 import { percent, shown } from "./files-names.js";
 import { act, draw, poll, section } from "./parts.js";
+import { bytes, duration, plural, said, t } from "./words.js";
 
 /** A section that asks while it is seen; `stop` ends that. */
 export function readySection(app) {
-  const part = section("Ready for the train");
+  const part = section(t`Ready for the train`);
   part.element.hidden = true;
   const ask = async () => {
     let answer;
@@ -24,12 +25,13 @@ export function readySection(app) {
     const canFinish = missing.some((folder) => folder.short === 0);
     return [
       h("p", { class: missing.length ? "" : "good" }, missing.length === 0
-        ? "Everything selected is on this device."
-        : `${count(missing.length, "folder is", "folders are")} not ready${total ? `; ${bytes(total)} missing` : ""}.`),
+        ? t`Everything selected is on this device.`
+        : total ? plural(missing.length, "{1} folder is not ready; {2} missing.", "{1} folders are not ready; {2} missing.", bytes(total))
+          : plural(missing.length, "{1} folder is not ready.", "{1} folders are not ready.")),
       h("ul", { class: "plain" }, folders.map(line)),
       missing.length > 0 && h("div", { class: "tools" },
-        act("Finish now", () => finish(missing), { class: "main", disabled: !canFinish, "data-key": "finish",
-          title: "Resumes paused folders, connects to all devices, and downloads what is missing" })),
+        act(t`Finish now`, () => finish(missing), { class: "main", disabled: !canFinish, "data-key": "finish",
+          title: t`Resumes paused folders, connects to all devices, and downloads what is missing` })),
     ];
   }
 
@@ -44,8 +46,8 @@ export function readySection(app) {
           h("span", { class: `tag ${tone}` }, word)),
         h("span", { class: "numbers" }, numbers(folder))),
       folder.ready || share === null ? null
-        : h("progress", { max: 100, value: share, "aria-label": `${shown(folder.label || folder.id)}: ${share} % here` }),
-      waits.map(({ message, remedy }) => h("p", { class: "quiet" }, `${message}; ${remedy}`)));
+        : h("progress", { max: 100, value: share, "aria-label": t`${shown(folder.label || folder.id)}: ${share} % here` }),
+      waits.map(({ message, text, remedy, remedyText }) => h("p", { class: "quiet" }, `${said(message, text)}; ${said(remedy, remedyText)}`)));
   }
 
   async function finish(folders) {
@@ -53,7 +55,7 @@ export function readySection(app) {
     await app.attempt(async () => {
       if (paused.length > 0) await app.api.patch("pause", { folders: paused, devices: [], all: false, paused: false });
       await app.api.post("sync", {});
-      app.say("Downloading what is missing.");
+      app.say(t`Downloading what is missing.`);
       app.refresh();
     });
     await ask();
@@ -63,16 +65,16 @@ export function readySection(app) {
 }
 
 function wordOf(folder, share) {
-  if (folder.ready) return folder.paused ? { word: "ready when it was paused", tone: "warn" } : { word: "ready", tone: "good" };
-  if (folder.short > 0) return { word: `does not fit: ${bytes(folder.short)} short`, tone: "bad" };
-  if (folder.paused) return { word: "paused", tone: "warn" };
-  if (share === null || folder.missing.files === 0) return { word: "not known to be ready", tone: "warn" };
-  return { word: `${share} % here`, tone: "warn" };
+  if (folder.ready) return folder.paused ? { word: t`ready when it was paused`, tone: "warn" } : { word: t`ready`, tone: "good" };
+  if (folder.short > 0) return { word: t`does not fit: ${bytes(folder.short)} short`, tone: "bad" };
+  if (folder.paused) return { word: t`paused`, tone: "warn" };
+  if (share === null || folder.missing.files === 0) return { word: t`not known to be ready`, tone: "warn" };
+  return { word: t`${share} % here`, tone: "warn" };
 }
 
 function numbers(folder) {
-  const have = folder.selectedBytes ? `${bytes(folder.presentBytes)} of ${bytes(folder.selectedBytes)}` : count(folder.selectedFiles, "file");
-  if (folder.ready) return folder.selectedFiles ? `${count(folder.selectedFiles, "file")}, ${bytes(folder.selectedBytes)}` : "nothing selected";
-  if (folder.etaSeconds !== null) return `${have}, about ${duration(folder.etaSeconds)} left`;
-  return folder.short > 0 || folder.paused ? have : `${have}, time left unknown`;
+  const have = folder.selectedBytes ? t`${bytes(folder.presentBytes)} of ${bytes(folder.selectedBytes)}` : plural(folder.selectedFiles, "{1} file", "{1} files");
+  if (folder.ready) return folder.selectedFiles ? `${plural(folder.selectedFiles, "{1} file", "{1} files")}, ${bytes(folder.selectedBytes)}` : t`nothing selected`;
+  if (folder.etaSeconds !== null) return t`${have}, about ${duration(folder.etaSeconds)} left`;
+  return folder.short > 0 || folder.paused ? have : t`${have}, time left unknown`;
 }

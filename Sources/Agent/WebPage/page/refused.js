@@ -1,14 +1,15 @@
 // Changes of devices that may only read: accepted or given back.
-import { bytes, count, h, reference, when } from "./dom.js";
+import { h, reference, when } from "./dom.js";
 import { act, draw, section, soon } from "./parts.js";
+import { bytes, number, plural, t } from "./words.js";
 
 const pageSize = 100;
-const kinds = { new: "new", changed: "changed", deleted: "deleted" };
+const kinds = { new: t`new`, changed: t`changed`, deleted: t`deleted` };
 
 /** A section of the view Attention. */
 export function refused(app, done) {
   const { api } = app;
-  const part = section("Refused changes from read-only devices");
+  const part = section(t`Refused changes from read-only devices`);
   part.element.hidden = true;
   const list = h("div", {});
   const more = h("div", { class: "tools" });
@@ -23,14 +24,15 @@ export function refused(app, done) {
     part.element.hidden = found === 0;
     draw(list, answer.entries, () => h("ul", { class: "plain" }, answer.entries.map((change) => h("li", { class: "line", "data-refused": change.path },
       h("span", { class: "main-text" }, h("span", { class: "tag warn" }, kinds[change.change] ?? change.change), " ", change.path,
-        h("div", { class: "quiet" }, `by ${change.name || app.deviceName(change.device)} in ${app.folderName(change.folder)}`,
+        h("div", { class: "quiet" }, t`by ${change.name || app.deviceName(change.device)} in ${app.folderName(change.folder)}`,
           change.change === "deleted" ? "" : `, ${bytes(change.size)}`, change.modified ? ", " : "", change.modified && when(change.modified),
-          change.current ? `; the folder has ${bytes(change.current.size)}${change.current.here ? "" : ", not on this disk"}` : "; not in the folder")),
+          "; ", !change.current ? t`not in the folder` : change.current.here ? t`the folder has ${bytes(change.current.size)}`
+            : t`the folder has ${bytes(change.current.size)}, not on this disk`)),
       h("span", { class: "tools" },
-        act("Revert…", () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": `Revert ${change.path}` }),
-        act("Accept…", () => settle(change, "accept"), { "data-key": `accept ${change.path}`, "aria-label": `Accept ${change.path}` }))))));
+        act(t`Revert…`, () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": t`Revert ${change.path}` }),
+        act(t`Accept…`, () => settle(change, "accept"), { "data-key": `accept ${change.path}`, "aria-label": t`Accept ${change.path}` }))))));
     draw(more, [found, answer.total], () => (answer.total ?? 0) > found && limit < 1000
-      ? act(`Show more of ${answer.total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
+      ? act(t`Show more of ${number(answer.total)}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
     done();
   });
 
@@ -41,16 +43,18 @@ export function refused(app, done) {
     const sum = (name) => plan.folders.reduce((all, outcome) => all + outcome[name], 0);
     const who = change.name || app.deviceName(change.device);
     const answer = await app.ask({
-      title: action === "accept" ? `Accept what ${who} made of ${change.path}?` : `Give ${who} back what the folder has of ${change.path}?`,
+      title: action === "accept" ? t`Accept what ${who} made of ${change.path}?` : t`Give ${who} back what the folder has of ${change.path}?`,
       body: [h("p", {}, action === "accept"
-        ? `The change is then applied on all devices (${count(sum("count"), "name")}; ${sum("replacements")} replaced, ${sum("deletions")} deleted).`
-        : `What ${who} changed is reverted there, and lost unless the device keeps old versions: ${count(sum("count"), "name")}.`),
-      plan.folders.flatMap((outcome) => outcome.staying).map((name) => h("p", { class: "warn" }, `${name.path} stays: ${name.message}`))],
-      choices: [{ label: "Cancel", value: "no" }, { label: action === "accept" ? "Accept" : "Revert", value: "yes", kind: "danger" }],
+        ? plural(sum("count"), "The change is then applied on all devices ({1} name; {2} replaced, {3} deleted).",
+          "The change is then applied on all devices ({1} names; {2} replaced, {3} deleted).", number(sum("replacements")), number(sum("deletions")))
+        : plural(sum("count"), "What {2} changed is reverted there, and lost unless the device keeps old versions: {1} name.",
+          "What {2} changed is reverted there, and lost unless the device keeps old versions: {1} names.", who)),
+      plan.folders.flatMap((outcome) => outcome.staying).map((name) => h("p", { class: "warn" }, t`${name.path} stays: ${name.message}`))],
+      choices: [{ label: t`Cancel`, value: "no" }, { label: action === "accept" ? t`Accept` : t`Revert`, value: "yes", kind: "danger" }],
     });
     if (answer !== "yes") return;
     const outcome = await app.attempt(() => api.post("refused", { ...body, dryRun: false }));
-    if (outcome) app.say(action === "accept" ? "Accepted." : "Reverted.");
+    if (outcome) app.say(action === "accept" ? t`Accepted.` : t`Reverted.`);
     app.refresh();
     load();
   }

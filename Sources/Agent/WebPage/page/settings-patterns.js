@@ -1,13 +1,21 @@
 // The ignore patterns of a folder, and what they match while they are typed.
-import { bytes, count, h, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
 import { shown } from "./files-names.js";
 import { act } from "./parts.js";
+import { bytes, number, plural, t } from "./words.js";
 
 /** Lines that are listed; further ones are counted. */
 const lineLimit = 100;
 
 function names(found) {
   return [found.names.flatMap((name, index) => [index > 0 && ", ", h("bdi", {}, shown(name))]), found.files > found.names.length && ", …"];
+}
+
+/** What a line does, with the names of some files. */
+function matched(line) {
+  const { files } = line.matched;
+  return line.ignores ? plural(files, "ignores {1} file: {2}", "ignores {1} files: {2}", names(line.matched))
+    : plural(files, "keeps {1} file: {2}", "keeps {1} files: {2}", names(line.matched));
 }
 
 /** The section of a folder; `update()` reads `.stignore` again, `stop()` ends what was begun. */
@@ -17,14 +25,15 @@ export function patternsPart(folder, app) {
   const said = h("p", { class: "said", id: "patterns-said", role: "status" });
   const sum = h("p", { class: "sum", role: "status" });
   const lines = h("ol", { class: "plain matches" });
-  const save = act("Save", () => write(area.value, text), { class: "main", "aria-label": "Save the ignore patterns" });
-  const discard = act("Discard", () => { show(text); area.focus(); return update(); }, { "aria-label": "Discard the change of the ignore patterns" });
-  const element = h("section", { class: "part", "aria-label": "Ignore patterns" }, h("h3", {}, "Ignore patterns"),
+  const save = act(t`Save`, () => write(area.value, text), { class: "main", "aria-label": t`Save the ignore patterns` });
+  const discard = act(t`Discard`, () => { show(text); area.focus(); return update(); }, { "aria-label": t`Discard the change of the ignore patterns` });
+  const element = h("section", { class: "part", "aria-label": t`Ignore patterns` }, h("h3", {}, t`Ignore patterns`),
     h("div", { class: "setting" },
-      h("div", { class: "heading" }, h("label", { class: "label", for: "patterns" }, "Patterns"), h("code", { class: "quiet" }, ".stignore")),
+      h("div", { class: "heading" }, h("label", { class: "label", for: "patterns" }, t`Patterns`), h("code", { class: "quiet" }, ".stignore")),
       h("div", { class: "control" }, area, save, discard),
-      h("p", { class: "quiet", id: "patterns-hint" }, "One per line; the first that matches decides. *.tmp ignores such files everywhere, /Films a directory of the folder, "
-        + "! keeps what a later line would ignore. Ignored files stay on this disk; those that no other device has are not counted below. Ticks in Files are lines here, too."),
+      h("p", { class: "quiet", id: "patterns-hint" }, 
+        t`One per line; the first that matches decides. *.tmp ignores such files everywhere, /Films a directory of the folder, ! keeps what a later line would ignore.`, " ",
+        t`Ignored files stay on this disk; those that no other device has are not counted below. Ticks in Files are lines here, too.`),
       said, sum, lines));
   let text = null;
   let asked = null;
@@ -55,7 +64,7 @@ export function patternsPart(folder, app) {
     try {
       const now = await api.get("patterns", { folder });
       if (now.text === text) return;
-      if (isDirty()) say("Changed elsewhere. Discard your change to see it.", "warn");
+      if (isDirty()) say(t`Changed elsewhere. Discard your change to see it.`, "warn");
       else show(now.text);
       // What is typed is still over the old text: saving it is refused.
     } catch (error) {
@@ -83,14 +92,21 @@ export function patternsPart(folder, app) {
   }
 
   function draw(found) {
-    const change = (words, part) => part.files > 0 && h("span", {}, ` ${count(part.files, "file")}, ${bytes(part.bytes)}, ${words}: `, names(part), ".");
-    replace(sum, `${found.isWhole ? "" : "Of the beginning of the folder: "}${found.ignored.files.toLocaleString()} of ${count(found.files, "shared file")} ignored, ${bytes(found.ignored.bytes)}.`,
-      change("will no longer be kept", found.newlyIgnored), change("will be kept from now on", found.newlyKept));
+    const { newlyIgnored, newlyKept } = found;
+    replace(sum, [!found.isWhole && t`Of the beginning of the folder:`,
+      plural(found.files, "{2} of {1} shared file ignored, {3}.", "{2} of {1} shared files ignored, {3}.", number(found.ignored.files), bytes(found.ignored.bytes)),
+    ].filter(Boolean).join(" "),
+    newlyIgnored.files > 0 && h("span", {}, " ", plural(newlyIgnored.files, "{1} file, {2}, will no longer be kept: {3}.",
+      "{1} files, {2}, will no longer be kept: {3}.", bytes(newlyIgnored.bytes), names(newlyIgnored))),
+    newlyKept.files > 0 && h("span", {}, " ", plural(newlyKept.files, "{1} file, {2}, will be kept from now on: {3}.",
+      "{1} files, {2}, will be kept from now on: {3}.", bytes(newlyKept.bytes), names(newlyKept))));
     replace(lines, found.lines.slice(0, lineLimit).map((line) => h("li", {}, h("code", {}, line.text),
       line.file === ".stignore" ? null : h("span", { class: "quiet" }, ` (${line.file})`), " ",
-      line.matched.files === 0 ? h("span", { class: "quiet" }, "decides about no file")
-        : h("span", {}, `${line.ignores ? "ignores" : "keeps"} ${count(line.matched.files, "file")}: `, names(line.matched)))),
-    found.lines.length > lineLimit && h("li", { class: "quiet" }, `and ${count(found.lines.length - lineLimit, "further line")}${found.isWhole ? "" : " or more"}`));
+      line.matched.files === 0 ? h("span", { class: "quiet" }, t`decides about no file`)
+        : h("span", {}, matched(line)))),
+    found.lines.length > lineLimit && h("li", { class: "quiet" }, found.isWhole
+      ? plural(found.lines.length - lineLimit, "and {1} further line", "and {1} further lines")
+      : plural(found.lines.length - lineLimit, "and {1} further line or more", "and {1} further lines or more")));
   }
 
   async function write(next, over) {
@@ -106,7 +122,7 @@ export function patternsPart(folder, app) {
         mark();
         preview();
       }
-      say("Saved.", "good", act("Undo", () => write(over, next), { "aria-label": "Undo the change of the ignore patterns" }));
+      say(t`Saved.`, "good", act(t`Undo`, () => write(over, next), { "aria-label": t`Undo the change of the ignore patterns` }));
       app.refresh();
     } catch (error) {
       say(error.message, "bad");

@@ -1,9 +1,12 @@
 // One setting: its label, its control, what it means, and what came of the last change of it.
 import { h, replace } from "./dom.js";
 import { act, choice } from "./parts.js";
+import { allowedWords, labels, wordOf } from "./settings-words.js";
+import { said as translated, t } from "./words.js";
 
-/** `rescan-interval` as `Rescan interval`, `limits.up` as `Limits: up`. */
+/** `rescan-interval` as `Rescan interval`, `limits.up` as `Limits: up`; in other languages that of settings-words.js. */
 export function labelOf(key) {
+  if (Object.hasOwn(labels, key)) return labels[key];
   const text = key.split(".").map((part) => part.replaceAll("-", " ")).join(": ").replace(/^http\b/, "HTTP");
   return text[0].toUpperCase() + text.slice(1);
 }
@@ -15,14 +18,15 @@ function elements(text) {
 
 /** A value of a setting for people; `nameOf` gives the name of a device. */
 export function valueWords(declaration, text, nameOf = (id) => id) {
-  if (declaration.kind === "flag") return text === "true" ? "on" : "off";
-  if (declaration.isList) return elements(text).map(declaration.kind === "devices" ? nameOf : String).join(", ") || "none";
-  return text;
+  if (declaration.kind === "flag") return text === "true" ? t`on` : t`off`;
+  if (declaration.isList) return elements(text).map(declaration.kind === "devices" ? nameOf : String).join(", ") || t`none`;
+  return declaration.kind === "choice" ? wordOf(text) : text;
 }
 
-function usualWords(declaration) {
-  return valueWords(declaration, declaration.usual) || declaration.without || "empty";
-}
+/** What an empty value stands for. */
+function emptyWords(declaration) { return translated(declaration.without) || t`empty`; }
+
+function usualWords(declaration) { return valueWords(declaration, declaration.usual) || emptyWords(declaration); }
 
 /** A word of a command, quoted where a shell would read it otherwise. */
 export function shellWord(text) { return /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`; }
@@ -38,7 +42,7 @@ function makeControl(declaration, id, devices) {
     return { element: box, focus: box, isImmediate: true, read: () => ({ value: String(box.checked) }), write: (state) => { box.checked = state.value === "true"; } };
   }
   if (declaration.kind === "choice") {
-    const list = choice(declaration.words, undefined, attributes);
+    const list = choice(declaration.words.map((word) => [word, wordOf(word)]), undefined, attributes);
     return { element: list, focus: list, read: () => ({ value: list.value }), write: (state) => { list.value = state.value; } };
   }
   if (declaration.kind === "devices" && declaration.scope === "folder") {
@@ -50,7 +54,7 @@ function makeControl(declaration, id, devices) {
       write(state) {
         const ids = [...new Set([...devices.map((device) => device.id), ...state.values])];
         replace(set, ids.map((one) => h("label", { class: "check" }, h("input", { type: "checkbox", value: one, checked: state.values.includes(one) }),
-          h("span", {}, devices.find((device) => device.id === one)?.name || one))), ids.length === 0 && h("span", { class: "quiet" }, "No devices."));
+          h("span", {}, devices.find((device) => device.id === one)?.name || one))), ids.length === 0 && h("span", { class: "quiet" }, t`No devices.`));
       },
     };
   }
@@ -68,11 +72,11 @@ function makeControl(declaration, id, devices) {
 /** Why a setting cannot be changed here, as `[text, command or nothing]`; null if it can. */
 function whyFixed(declaration, subject) {
   if (declaration.runsProgram) {
-    return ["It names a program to run, so only a terminal can change it:",
+    return [t`It names a program to run, so only a terminal can change it:`,
       `synctrain ${declaration.scope} set ${shellWord(subject.id)} ${shellWord(`${declaration.key}=["/path/of/program"]`)}`];
   }
   if (!declaration.changedBy) return null;
-  return declaration.changedBy.startsWith("synctrain ") ? ["Changed by:", declaration.changedBy] : [`Only ${declaration.changedBy} changes it.`];
+  return declaration.changedBy.startsWith("synctrain ") ? [t`Changed by:`, declaration.changedBy] : [t`Only ${translated(declaration.changedBy)} changes it.`];
 }
 
 /**
@@ -87,12 +91,12 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   const value = fixed && h("div", { class: "value" });
   const said = h("p", { class: "said", id: `${id}-said`, role: "status" });
   const notes = h("p", { class: "quiet notes" });
-  const save = act("Save", () => keep(control.read()), { "aria-label": `Save ${label}`, class: "main" });
-  const discard = act("Discard", () => { show(state); say(); control.focus.focus(); }, { "aria-label": `Discard the change of ${label}` });
-  const reset = act("Restore default", () => keep({}), { "aria-label": `Restore the default of ${label}` });
+  const save = act(t`Save`, () => keep(control.read()), { "aria-label": t`Save ${label}`, class: "main" });
+  const discard = act(t`Discard`, () => { show(state); say(); control.focus.focus(); }, { "aria-label": t`Discard the change of ${label}` });
+  const reset = act(t`Restore default`, () => keep({}), { "aria-label": t`Restore the default of ${label}` });
   const hasDefault = control && !(declaration.kind === "path" && !declaration.without) && declaration.kind !== "devices";
-  const hint = [declaration.summary, hasDefault && `Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
-    declaration.emptyMeans && `Empty: ${declaration.emptyMeans}.`, declaration.needsRestart && "Takes effect when the agent is restarted."];
+  const hint = [translated(declaration.summary), hasDefault && t`Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
+    declaration.emptyMeans && t`Empty: ${translated(declaration.emptyMeans)}.`, declaration.needsRestart && t`Takes effect when the agent is restarted.`];
   const named = control && !control.element.matches("fieldset");
   const heading = [h(named ? "label" : "span", { class: "label", id: `${id}-label`, for: named && id }, label), h("code", { class: "quiet" }, declaration.key)];
   const element = h("div", { class: "setting", "data-setting": declaration.key },
@@ -123,8 +127,8 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   }
 
   function note() {
-    replace(notes, [state.hidesPassword && "A password is set; it is shown as “…”. Leave it so to keep it.",
-      state.running !== undefined && `Until the agent is restarted: ${valueWords(declaration, state.running, nameOf) || declaration.without || "empty"}.`].filter(Boolean).join(" "));
+    replace(notes, [state.hidesPassword && t`A password is set; it is shown as “…”. Leave it so to keep it.`,
+      state.running !== undefined && t`Until the agent is restarted: ${valueWords(declaration, state.running, nameOf) || emptyWords(declaration)}.`].filter(Boolean).join(" "));
   }
 
   /** Shows what is saved; what is being typed is kept. */
@@ -132,9 +136,9 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
     const wasDirty = state && isDirty();
     const isOther = state && JSON.stringify([next.value, next.isDefault]) !== JSON.stringify([state.value, state.isDefault]);
     state = next;
-    if (!control) replace(value, valueWords(declaration, state.value, nameOf) || declaration.without || "not set");
+    if (!control) replace(value, valueWords(declaration, state.value, nameOf) || translated(declaration.without) || t`not set`);
     else if (wasDirty) {
-      if (isOther) say(`Changed elsewhere to ${valueWords(declaration, state.value, nameOf) || "empty"}.`, "warn");
+      if (isOther) say(t`Changed elsewhere to ${valueWords(declaration, state.value, nameOf) || t`empty`}.`, "warn");
     } else if (!base || isOther) show(state);
     note();
     if (control) mark();
@@ -161,7 +165,7 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
     try {
       const { needsRestart } = await change(input, state);
       if (!isDirty()) show(state);
-      say(needsRestart ? "Saved. Takes effect when the agent is restarted." : "Saved.", "good");
+      say(needsRestart ? t`Saved. Takes effect when the agent is restarted.` : t`Saved.`, "good");
     } catch (error) {
       if (base === sent) base = before;
       if (control.isImmediate) show(state);
@@ -193,11 +197,11 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
     get state() { return state; },
     /** Something was typed that is not saved. */
     get isUnsaved() { return Boolean(isDirty()) && !control.isImmediate; },
-    text: `${label} ${declaration.key} ${declaration.summary}`.toLowerCase(),
+    text: `${label} ${declaration.key} ${translated(declaration.summary)}`.toLowerCase(),
     isAdvanced: declaration.isAdvanced,
     /** What is saved in the place of the last change, until another is made. */
     offerUndo(input) {
-      undo = act("Undo", () => keep(input), { "aria-label": `Undo the change of ${label}` });
+      undo = act(t`Undo`, () => keep(input), { "aria-label": t`Undo the change of ${label}` });
     },
     dropUndo() {
       undo?.remove();
@@ -210,7 +214,7 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
 function entering(declaration, control) {
   if (!control.element.matches("input[type=text], textarea") || declaration.kind === "text") return null;
   return {
-    texts: "Enter one per line.", devices: "Enter device ids or names, one per line.",
-    schedule: "Enter one per line, for example mon-fri 08:00-18:00 up=500KiB/s.",
-  }[declaration.kind] ?? `Enter ${declaration.allowed}.`;
+    texts: t`Enter one per line.`, devices: t`Enter device ids or names, one per line.`,
+    schedule: t`Enter one per line, for example mon-fri 08:00-18:00 up=500KiB/s.`,
+  }[declaration.kind] ?? t`Enter ${allowedWords(declaration)}.`;
 }

@@ -1,21 +1,23 @@
 // The view Settings: of the agent, each folder and each device, as the agent declares them. One is saved at a time.
-import { count, h, replace } from "./dom.js";
+import { h, replace } from "./dom.js";
 import { changeMode } from "./files-select.js";
-import { act, draw, soon } from "./parts.js";
+import { chooseLanguage, chosenLanguage, languages } from "./language.js";
+import { act, choice, draw, soon } from "./parts.js";
 import { patternsPart } from "./settings-patterns.js";
 import { labelOf, settingRow } from "./settings-row.js";
+import { plural, said, t } from "./words.js";
 
-export const title = "Settings";
+export const title = t`Settings`;
 export const icon = "settings";
 
 export function mount(root, app) {
   const { api } = app;
   const waiting = h("div", { class: "waiting", role: "status" });
-  const list = h("nav", { "aria-label": "Whose settings" });
+  const list = h("nav", { "aria-label": t`Whose settings` });
   const find = h("input", { type: "search", autocomplete: "off", spellcheck: "false", oninput: () => filter() });
-  const none = h("p", { class: "quiet", hidden: true, role: "status" }, "No setting matches. Clear the field to see all.");
+  const none = h("p", { class: "quiet", hidden: true, role: "status" }, t`No setting matches. Clear the field to see all.`);
   const panel = h("div", {});
-  const main = h("div", { class: "panel" }, h("label", { class: "field find" }, h("span", {}, "Find a setting"), find), none, panel);
+  const main = h("div", { class: "panel" }, h("label", { class: "field find" }, h("span", {}, t`Find a setting`), find), none, panel);
   replace(root, waiting, h("div", { class: "subjects" }, list, main));
 
   let known = null;
@@ -28,7 +30,7 @@ export function mount(root, app) {
 
   function subject() {
     const [scope, id] = place;
-    if (scope === "agent") return { scope, id: "", name: "This agent", settings: known.agent };
+    if (scope === "agent") return { scope, id: "", name: t`This agent`, settings: known.agent };
     const found = (scope === "folder" ? known.folders : known.devices).find((one) => one.id === id);
     return found && { scope, ...found, name: found.name || found.id };
   }
@@ -47,16 +49,16 @@ export function mount(root, app) {
       "aria-current": place[0] === scope && place[1] === id && "page",
     }, name);
     draw(list, [place, known.folders.map(({ id, name }) => [id, name]), known.devices.map(({ id, name }) => [id, name])], () => [
-      link("agent", "", "This agent"),
-      known.folders.length > 0 && [h("h2", {}, "Folders"), known.folders.map(({ id, name }) => link("folder", id, name || id))],
-      known.devices.length > 0 && [h("h2", {}, "Devices"), known.devices.map(({ id, name }) => link("device", id, name || id.slice(0, 7)))]]);
+      link("agent", "", t`This agent`),
+      known.folders.length > 0 && [h("h2", {}, t`Folders`), known.folders.map(({ id, name }) => link("folder", id, name || id))],
+      known.devices.length > 0 && [h("h2", {}, t`Devices`), known.devices.map(({ id, name }) => link("device", id, name || id.slice(0, 7)))]]);
   }
 
   function drawWaiting() {
     const states = known.agent.filter((state) => state.running !== undefined);
     draw(waiting, states.map((state) => state.key), () => states.length > 0 && h("p", { class: "notice" }, h("span", {},
-      `Restart the agent so that ${count(states.length, "change")} ${states.length === 1 ? "takes" : "take"} effect: `,
-      h("code", {}, "synctrain agent stop && synctrain agent start"), h("br", {}),
+      plural(states.length, "Restart the agent so that {1} change takes effect: {2}", "Restart the agent so that {1} changes take effect: {2}",
+        h("code", {}, "synctrain agent stop && synctrain agent start")), h("br", {}),
       h("span", { class: "quiet" }, states.map((state) => labelOf(state.key)).join(", ")))));
   }
 
@@ -65,7 +67,7 @@ export function mount(root, app) {
     if (!now) {
       opened?.patterns?.stop();
       opened = null;
-      replace(panel, h("p", { class: "empty" }, place[0] === "folder" ? "This folder is not shared here any more." : "This device is not known any more."));
+      replace(panel, h("p", { class: "empty" }, place[0] === "folder" ? t`This folder is not shared here any more.` : t`This device is not known any more.`));
       return;
     }
     if (opened?.scope !== now.scope || opened.id !== now.id) open(now);
@@ -89,37 +91,56 @@ export function mount(root, app) {
     opened?.patterns?.stop();
     const patterns = now.scope === "folder" ? patternsPart(now.id, app) : null;
     const browsers = now.scope === "agent" ? browsersPart() : null;
-    replace(panel, heading, [...groups].map(([name, members]) => {
+    const speech = now.scope === "agent" ? languagePart() : null;
+    replace(panel, heading, speech, [...groups].map(([group, members]) => {
+      const name = said(group);
       const [usual, advanced] = [members.filter((row) => !row.isAdvanced), members.filter((row) => row.isAdvanced)];
       return h("section", { class: "part", "aria-label": name }, h("h3", {}, name), usual.map((row) => row.element),
-        advanced.length > 0 && h("details", {}, h("summary", {}, "Advanced", h("span", { class: "unseen" }, `: ${name}`)), advanced.map((row) => row.element)));
+        advanced.length > 0 && h("details", {}, h("summary", {}, t`Advanced`, h("span", { class: "unseen" }, `: ${name}`)), advanced.map((row) => row.element)));
     }), patterns?.element, browsers);
     opened = { scope: now.scope, id: now.id, rows, heading, patterns };
-    opened.parts = [[patterns?.element, "ignore patterns .stignore"], [browsers, "browsers log out everywhere login"]].filter(([element]) => element);
+    opened.parts = [patterns?.element, browsers, speech].filter(Boolean).map((element) => [element, element.textContent.toLowerCase()]);
     undoable = null;
     for (const state of now.settings) rows.get(state.key)?.update(state);
     filter();
   }
 
   function modeButton(now) {
-    return act("Change…", async () => {
+    return act(t`Change…`, async () => {
       const folder = app.status?.folders.find((one) => one.id === now.id);
       if (folder && await changeMode(app, folder)) reload();
-    }, { "aria-label": "Change what is kept here" });
+    }, { "aria-label": t`Change what is kept here` });
   }
 
   function browsersPart() {
-    return h("section", { class: "part", "aria-label": "Browsers" }, h("h3", {}, "Browsers"), h("div", { class: "setting" },
-      h("p", { class: "quiet" }, "A browser stays logged in for 30 days without use, 180 days at most, also when the agent is restarted. To log in, ", location.protocol === "https:" ? "enter the password, which " : "run ",
-        h("code", {}, location.protocol === "https:" ? "synctrain ui --set-password" : "synctrain ui"), location.protocol === "https:" ? " on that machine changes." : "."),
-      h("div", { class: "control" }, act("Log out everywhere", logOut, { class: "danger" }))));
+    return h("section", { class: "part", "aria-label": t`Browsers` }, h("h3", {}, t`Browsers`), h("div", { class: "setting" },
+      h("p", { class: "quiet" }, t`A browser stays logged in for 30 days without use, 180 days at most, also when the agent is restarted.`, " ",
+        location.protocol === "https:"
+          ? t`To log in, enter the password, which ${h("code", {}, "synctrain ui --set-password")} on that machine changes.`
+          : t`To log in, run ${h("code", {}, "synctrain ui")}.`),
+      h("div", { class: "control" }, act(t`Log out everywhere`, logOut, { class: "danger" }))));
+  }
+
+  /** The language of the page in this browser; another one counts when the page is loaded again. */
+  function languagePart() {
+    const list = choice([["", t`as the browser`], ...Object.entries(languages)], chosenLanguage(), {
+      id: "language", "aria-describedby": "language-hint", onchange: () => { save.hidden = list.value === chosenLanguage(); },
+    });
+    const save = act(t`Save`, () => {
+      chooseLanguage(list.value);
+      location.reload();
+    }, { class: "main", "aria-label": t`Save the language`, hidden: true });
+    return h("section", { class: "part", "aria-label": t`Language` }, h("h3", {}, t`Language`), h("div", { class: "setting" },
+      h("div", { class: "heading" }, h("label", { class: "label", for: "language" }, t`Language of this page`)),
+      h("div", { class: "control" }, list, save),
+      h("p", { class: "quiet", id: "language-hint" }, t`Only in this browser. Commands in a terminal use the language of the terminal (LANG).`)));
   }
 
   async function logOut() {
     const choice = await app.ask({
-      title: "Log out all browsers?", body: location.protocol === "https:" ? h("p", {}, "This one is logged out, too. To log in again, enter the password.")
-        : h("p", {}, "This one is logged out, too. To log in again, run ", h("code", {}, "synctrain ui"), " in a terminal on this machine."),
-      choices: [{ label: "Cancel", value: null }, { label: "Log out everywhere", value: "out", kind: "danger" }],
+      title: t`Log out all browsers?`, body: location.protocol === "https:" ? h("p", {}, t`This one is logged out, too. To log in again, enter the password.`)
+        : h("p", {}, t`This one is logged out, too. To log in again, run ${h("code", {}, "synctrain ui")} in a terminal on this machine.`),
+      choices: [{ label: t`Cancel`, value: null }, { label: t`Log out everywhere`, value: "out", kind: "danger" }],
     });
     if (choice !== "out") return;
     await app.attempt(() => api.remove("sessions"));
@@ -184,7 +205,7 @@ export function mount(root, app) {
     },
     unsaved() {
       const rows = [...opened?.rows.values() ?? []].filter((row) => row.isUnsaved).map((row) => row.label);
-      return opened?.patterns?.isUnsaved ? [...rows, "Ignore patterns"] : rows;
+      return opened?.patterns?.isUnsaved ? [...rows, t`Ignore patterns`] : rows;
     },
     unmount() {
       stopEvents();
