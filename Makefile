@@ -89,6 +89,7 @@ accessibility: debug .build/axe/axe.min.js ## axe-core over every view of the pa
 	cp $(@D)/axe_playwright_python/axe.min.js $@
 
 lint: toolchain language wire-arithmetic ## formatting, language, translations and arithmetic, as CI checks them
+	$(PYTHON) Tests/Language/test_catalogue.py
 	config/translations/catalogue check
 	swift format lint --strict --recursive --parallel Package.swift packaging Sources Tests Benchmarks
 

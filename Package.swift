@@ -362,7 +362,8 @@ let package = Package(
         .tests(
             of: "AgentServer",
             [
-                "ControlAPI", "ControlClient", "Cryptography", "Diagnosis", "LinkSecurity", "synctrain", logging,
+                "ControlAPI", "ControlClient", "Cryptography", "Diagnosis", "LinkSecurity", "Phrases", "synctrain",
+                logging,
                 nioCore,
                 nioPosix, serviceLifecycle,
             ]),

@@ -181,8 +181,8 @@ struct Architecture {
             ),
             "FoundationEssentials": (
                 [
-                    "ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "GlobalDiscovery", "TransportRelay",
-                    "synctrain",
+                    "ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "GlobalDiscovery", "Phrases",
+                    "TransportRelay", "synctrain",
                 ],
                 "JSON"
             ),
@@ -202,7 +202,7 @@ struct Architecture {
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
             "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "Spelling", "TOML",
-            "Thumbnails", "Trimming",
+            "Phrases", "Thumbnails", "Trimming",
             "SyncDecisions", "Diagnosis",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])

@@ -10,6 +10,10 @@ import time
 TICKS = os.sysconf("SC_CLK_TCK")
 MIB = 1 << 20
 # How many times as long everything may take; for a slow machine.
+# Programs speak English, whatever language the person who runs the tests speaks.
+os.environ["LC_ALL"] = "C.UTF-8"
+os.environ.pop("LANGUAGE", None)
+
 PATIENCE = float(os.environ.get("SYNCTRAIN_TEST_PATIENCE", "1"))
 _children = set()
 

@@ -88,6 +88,7 @@ RULES = [
 
 # (rule, words of the text, reason)
 ALLOWED = [
+    ("please", "Error: The value", "recognises a text of ArgumentParser"),
     ("length", "announcer, sequence, flags", "names of columns"),
     ("length", "files, symlinks, directories, bytes", "names of columns"),
     ("full stop", "limit must be", "begins with the name of a parameter"),
@@ -119,8 +120,8 @@ def swift_texts(source):
         if found and re.fullmatch(r"\s*\+\s*", between):
             found[-1][2] += words
         else:
-            before = source[max(0, match.start() - 40):match.start()]
-            role = re.search(r"(abstract|discussion|help|ArgumentHelp)\s*[:(]\s*(?:ArgumentHelp\(\s*)?$", before)
+            before = source[max(0, match.start() - 80):match.start()]
+            role = re.search(r"(abstract|discussion|help|ArgumentHelp)\s*[:(]\s*(?:ArgumentHelp\(\s*)?(?:translated\(\s*)?$", before)
             role = role.group(1).replace("ArgumentHelp", "help") if role else ""
             found.append([source.count("\n", 0, match.start()) + 1, role, words])
         end = match.end()

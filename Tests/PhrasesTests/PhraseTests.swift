@@ -67,6 +67,17 @@ import Testing
         #expect(try JSONDecoder().decode(Phrase.self, from: Data(#"{"template":"x"}"#.utf8)) == "x")
     }
 
+    @Test(
+        arguments: [
+            ("Unknown option '--x'. Did you mean '--y'?", ["--x", "--y"]),
+            ("Unknown option ''. Did you mean ''?", ["", ""]),
+            ("Unknown option '--x'", nil), ("An Unknown option '--x'. Did you mean '--y'?", nil),
+        ] as [(String, [String]?)]) func textsOfOtherProgramsAreRecognised(text: String, arguments: [String]?)
+    {
+        let form: Phrase = "Unknown option '\("")'. Did you mean '\("")'?"
+        #expect(form.matching(text)?.arguments == arguments?.map { .text($0) })
+    }
+
     @Test func theTaskHasALanguage() throws {
         #expect(translated("Done") == "Done")
         Translation.$current.withValue(try german(#""Done":"Fertig""#)) {

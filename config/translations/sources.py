@@ -216,23 +216,45 @@ def template_of(pieces):
     return text if len(pieces) % 2 == 1 else None
 
 
-def swift_keys(pieces):
+SWIFT_CALLS = r"(?<!func )(?<![\w])(translated|Phrase|ControlError)\("
+# In an extension of ControlError.
+SWIFT_ERRORS = r"(?<!func )(?<![\w])(translated|Phrase|ControlError|self\.init)\("
+
+
+def choices(pieces, name):
+    """The texts of an argument that is a literal, or one of several by a condition."""
+    run = []
+    for piece in pieces + [""]:
+        if isinstance(piece, Literal) or (run and piece.strip() == "+"):
+            run.append(piece)
+            continue
+        if run:
+            text = template_of(run)
+            if text is None:
+                yield None, f"{name}(…) with a computed text"
+            elif text.replace("{1}", ""):
+                yield Key("", text), None
+        if re.search(r"\+\s*$|^\s*\+", piece):
+            yield None, f"{name}(…) with a computed text: {piece.strip()[:60]}"
+        run = []
+
+
+def swift_keys(pieces, is_error=False):
     """(key, None) for each text, (None, reason) for a call without one."""
     for index, piece in enumerate(pieces):
         if isinstance(piece, Literal):
             for part in piece.parts:
                 if not isinstance(part, str):
-                    yield from swift_keys(part)
+                    yield from swift_keys(part, is_error)
             continue
-        for match in re.finditer(r"(?<!func )(?<![\w])(translated|Phrase)\(", piece):
+        for match in re.finditer(SWIFT_ERRORS if is_error else SWIFT_CALLS, piece):
             name = match.group(1)
             parsed = [labelled(argument) for argument in arguments(pieces, index, match.end())]
             labels = dict(parsed)
-            if name == "ControlError":
+            if name in ("ControlError", "self.init"):
                 # Without a literal it is the message of something else.
-                text = template_of(parsed[1][1]) if len(parsed) > 1 and not parsed[1][0] else None
-                if text:
-                    yield Key("", text), None
+                if len(parsed) > 1 and not parsed[1][0]:
+                    yield from choices(parsed[1][1], name)
                 continue
             context = template_of(labels["context"]) if "context" in labels else ""
             if "one" in labels:
@@ -275,25 +297,23 @@ def script_keys(pieces):
             yield None, "t(…) instead of t`…`"
 
 
-def keys_of(text, is_swift):
-    return (swift_keys if is_swift else script_keys)(Scanner(text, is_swift).pieces())
-
-
-CALLS = re.compile(r"translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
-
-# The settings declare their texts once, for terminal and page: every literal there that is prose, and what an empty value stands for.
-DECLARATIONS = ("Sources/Sync/AgentConfiguration/Schema/SettingsSchema+", "Sources/Sync/AgentConfiguration/Schema/Setting+Shapes")
-
-
 def declared_keys(pieces):
-    for before, piece in zip(["", *pieces], pieces):
-        if not isinstance(piece, Literal):
-            continue
-        text = piece.template()[0]
-        is_prose = re.match(r"[A-Z]", text) or " " in text and not text.startswith("synctrain ")
-        if is_prose or isinstance(before, str) and re.search(r"\.(without|empty)\($", before) and text.isalpha():
-            yield Key("", text)
+    """The texts of a file of declarations: what has a blank or begins with a capital letter, and is not a command."""
+    for piece in pieces:
+        if isinstance(piece, Literal):
+            text = template_of([piece])
+            if re.match(r"[A-Z]|[^ ]+ ", text) and not text.startswith("synctrain ") and len(piece.parts) == 1:
+                yield Key("", text), None
 
+
+def keys_of(text, is_swift, is_declaration=False):
+    if is_declaration:
+        return declared_keys(Scanner(text, is_swift).pieces())
+    pieces = Scanner(text, is_swift).pieces()
+    return swift_keys(pieces, "extension ControlError {" in text) if is_swift else script_keys(pieces)
+
+
+CALLS = re.compile(r"extension ControlError|translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
 
 # The runtime itself.
 EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js"}
@@ -308,13 +328,11 @@ def keys(root):
         if any(name.startswith(excluded) for excluded in EXCLUDED):
             continue
         text = path.read_text()
-        if not CALLS.search(text) and not name.startswith(DECLARATIONS):
+        is_declaration = re.match(r"SettingsSchema\+|Setting\+Shapes", path.name)
+        if not CALLS.search(text) and not is_declaration:
             continue
         try:
-            if name.startswith(DECLARATIONS):
-                for key in declared_keys(Scanner(text, True).pieces()):
-                    found.setdefault(key.identity, key).files.add(name)
-            for key, fault in keys_of(text, path.suffix == ".swift"):
+            for key, fault in keys_of(text, path.suffix == ".swift", is_declaration):
                 if fault:
                     faults.append(f"{name}: {fault}")
                     continue
@@ -327,3 +345,41 @@ def keys(root):
         except Unreadable as error:
             faults.append(f"{name}: {error}")
     return found, faults
+
+
+# What the command line says in English only: what developers and hidden commands show, what is written for other programs, the manual.
+ENGLISH = {
+    "CompleteCommand.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
+    "ManualPage.swift", "PageEntrance.swift", "ProgramVersion.swift", "RadioDemo.swift", "SupportBundle.swift", "SystemdUnit.swift",
+    "VirtualAirCommand.swift", "AgentProgram.swift", "StartupPages.swift",
+}
+NOT_PROSE = re.compile(r"`[^`]*`|\{1\} (?:min|h) \{2\} (?:s|min)|\{\d+\}|--[a-z-]+|[a-z]+://\S*|(/[\w.]+)+|\buser\.[a-z.]+|^\s*synctrain( [a-z]+| \{\d\})*$")
+PROSE = re.compile(r"[A-Za-z]{2,}[,:;]? [a-zA-Z…(]|… [a-z]{4,}|[a-z]{2,}[.:?!,;]( |$)")
+SHOWN = re.compile(r"(?:translated|Phrase)\($|(?:one|many|context|command|commandName|valueName):$|ControlError\(\s*[\w.]+,$")
+
+
+def plain_texts(pieces):
+    """The literals that read as prose and are no texts of the catalogue."""
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Literal):
+            continue
+        for part in piece.parts:
+            if not isinstance(part, str):
+                yield from plain_texts(part)
+        first = index
+        while first > 1 and isinstance(pieces[first - 1], str) and re.fullmatch(r"\s*(\+|:)\s*", pieces[first - 1]):
+            first -= 2
+        before = pieces[first - 1] if first and isinstance(pieces[first - 1], str) else ""
+        # A condition in an error chooses between texts.
+        before = re.sub(r",\s*\w+(\.\w+)?\s*\?\s*$", ",", before)
+        text = piece.template()[0].removeprefix("synctrain: ")
+        if not SHOWN.search(before.rstrip()) and PROSE.search(NOT_PROSE.sub("…", text)):
+            yield text
+
+
+def untranslated(root):
+    """What the command line's sources say without the catalogue."""
+    for path in sorted((root / "Sources/Programs/synctrain").glob("**/*.swift")):
+        if path.name not in ENGLISH:
+            for text in plain_texts(Scanner(path.read_text(), True).pieces()):
+                yield f"{path.relative_to(root)}: without `translated`: {text!r}"

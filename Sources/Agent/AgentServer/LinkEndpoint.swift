@@ -158,11 +158,11 @@ package final class LinkEndpoint: Sendable {
 
     private func reachable() throws(ControlError) -> String {
         if let address { return address }
+        if let problem { throw ControlError(.failed, message: problem) }
         throw ControlError(
             .failed,
-            problem
-                ?? "The agent does not listen for HTTP. Set `listen` in [http] of the configuration and start the "
-                + "agent again.")
+            "The agent does not listen for HTTP. Set `listen` in [http] of the configuration and start the agent again."
+        )
     }
 
     /// The cookie of who is logged in here; nil while nothing is listened on.

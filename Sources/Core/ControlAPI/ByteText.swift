@@ -1,4 +1,6 @@
-/// Byte counts as people read them.
+import Phrases
+
+/// Byte counts as people read them, in the language of the task: English in the agent.
 package enum ByteText {
     private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
@@ -15,6 +17,7 @@ package enum ByteText {
         }
         let tenths = Int((value * 10).rounded())
         return tenths < 100
-            ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
+            ? "\(tenths / 10)\(Translation.current.decimal)\(tenths % 10) \(units[unit])"
+            : "\(Int(value.rounded())) \(units[unit])"
     }
 }

@@ -1,6 +1,9 @@
+@_exported import Phrases
+
 /// An answer that is no: what went wrong, in a code that programs read and a message that people act on.
 ///
-/// Travels as JSON: `{"type":"error","code":…,"message":…,"retryable":…,"path":…}`.
+/// Travels as JSON: `{"type":"error","code":…,"message":…,"text":…,"retryable":…,"path":…}`. The message is English; `text` is
+/// what it was made of, by which a client shows it in another language.
 package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringConvertible {
     /// An open set: a client that meets a code it does not know treats it as `failed`.
     package struct Code: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral {
@@ -81,17 +84,31 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
 
     package var code: Code
     /// A sentence for people that ends with what to do.
-    package var message: String
+    package var text: Phrase
     /// Whether the same request may succeed later without anything being changed.
     package var isRetryable: Bool
     /// The path, device or folder in question.
     package var path: String?
 
-    package init(_ code: Code, _ message: String, isRetryable: Bool = false, path: String? = nil) {
+    package init(_ code: Code, _ text: Phrase, isRetryable: Bool = false, path: String? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.isRetryable = isRetryable
         self.path = path
+    }
+
+    /// A message of others, which the catalogue does not have.
+    package init(_ code: Code, message: String, isRetryable: Bool = false, path: String? = nil) {
+        self.init(code, "\(message)", isRetryable: isRetryable, path: path)
+    }
+
+    /// The sentence in English.
+    package var message: String { text.english }
+
+    /// The same to a program, whether or not it was read from JSON.
+    package static func == (left: ControlError, right: ControlError) -> Bool {
+        left.code == right.code && left.message == right.message && left.isRetryable == right.isRetryable
+            && left.path == right.path
     }
 
     package var description: String { message }
@@ -133,7 +150,7 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
     }
 
     enum CodingKeys: String, CodingKey {
-        case type, code, message, isRetryable = "retryable", path
+        case type, code, message, text, isRetryable = "retryable", path
     }
 
     /// Reads the error; without `retryable` it is permanent.
@@ -142,7 +159,8 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(Code.self, forKey: .code)
-        message = try container.decode(String.self, forKey: .message)
+        let message = try container.decode(String.self, forKey: .message)
+        text = try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)"
         isRetryable = try container.decodeIfPresent(Bool.self, forKey: .isRetryable) ?? false
         path = try container.decodeIfPresent(String.self, forKey: .path)
     }
@@ -155,6 +173,7 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         try container.encode("error", forKey: .type)
         try container.encode(code, forKey: .code)
         try container.encode(message, forKey: .message)
+        if !text.isVerbatim { try container.encode(text, forKey: .text) }
         try container.encode(isRetryable, forKey: .isRetryable)
         try container.encodeIfPresent(path, forKey: .path)
     }

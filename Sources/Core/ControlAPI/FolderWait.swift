@@ -1,3 +1,5 @@
+import Phrases
+
 /// Something that a folder waits for: why it has not all that it wants, or does nothing, and what ends that.
 package struct FolderWait: Codable, Equatable, Sendable {
     /// A closed set here; a client takes a word that it does not know for `unavailable`.
@@ -39,9 +41,9 @@ package struct FolderWait: Codable, Equatable, Sendable {
 
     package var reason: Reason
     /// A sentence for people.
-    package var message: String
+    package var text: Phrase
     /// What ends it, as a sentence; never empty.
-    package var remedy: String
+    package var remedyText: Phrase
     /// Ids of the devices that it is about.
     package var devices: [String]
     /// How much of what is needed waits for this; nil where that is not known.
@@ -49,15 +51,66 @@ package struct FolderWait: Codable, Equatable, Sendable {
     package var bytes: Int64?
 
     package init(
-        reason: Reason, message: String, remedy: String, devices: [String] = [], files: Int64? = nil,
+        reason: Reason, text: Phrase, remedyText: Phrase, devices: [String] = [], files: Int64? = nil,
         bytes: Int64? = nil
     ) {
         self.reason = reason
-        self.message = message
-        self.remedy = remedy
+        self.text = text
+        self.remedyText = remedyText
         self.devices = devices
         self.files = files
         self.bytes = bytes
+    }
+
+    /// Of sentences that the catalogue does not have.
+    package init(
+        reason: Reason, message: String, remedy: String, devices: [String] = [], files: Int64? = nil,
+        bytes: Int64? = nil
+    ) {
+        self.init(
+            reason: reason, text: "\(message)", remedyText: "\(remedy)", devices: devices, files: files, bytes: bytes)
+    }
+
+    /// `text` in English.
+    package var message: String { text.english }
+    /// `remedyText` in English.
+    package var remedy: String { remedyText.english }
+
+    enum CodingKeys: String, CodingKey { case reason, message, text, remedy, remedyText, devices, files, bytes }
+
+    /// Reads the wait; from an older agent without `text` and `remedyText`.
+    ///
+    /// - Throws: `DecodingError`.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let message = try container.decode(String.self, forKey: .message)
+        let remedy = try container.decode(String.self, forKey: .remedy)
+        self.init(
+            reason: try container.decode(Reason.self, forKey: .reason),
+            text: try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)",
+            remedyText: try container.decodeIfPresent(Phrase.self, forKey: .remedyText) ?? "\(remedy)",
+            devices: try container.decode([String].self, forKey: .devices),
+            files: try container.decodeIfPresent(Int64.self, forKey: .files),
+            bytes: try container.decodeIfPresent(Int64.self, forKey: .bytes))
+    }
+
+    /// - Throws: what the encoder throws.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(reason, forKey: .reason)
+        try container.encode(message, forKey: .message)
+        try container.encodeIfPresent(text.isVerbatim ? nil : text, forKey: .text)
+        try container.encode(remedy, forKey: .remedy)
+        try container.encodeIfPresent(remedyText.isVerbatim ? nil : remedyText, forKey: .remedyText)
+        try container.encode(devices, forKey: .devices)
+        try container.encodeIfPresent(files, forKey: .files)
+        try container.encodeIfPresent(bytes, forKey: .bytes)
+    }
+
+    /// The same to a program, whether or not it was read from JSON.
+    package static func == (left: FolderWait, right: FolderWait) -> Bool {
+        left.reason == right.reason && left.message == right.message && left.remedy == right.remedy
+            && left.devices == right.devices && left.files == right.files && left.bytes == right.bytes
     }
 }
 

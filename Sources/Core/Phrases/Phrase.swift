@@ -25,13 +25,50 @@ package struct Phrase: Hashable, Sendable {
         arguments = many.arguments
     }
 
+    /// For literals that are joined.
+    package init(_ phrase: Phrase) { self = phrase }
+
     package init(_ phrase: Phrase, context: String) {
         self = phrase
         self.context = context
     }
 
+    /// Whether it is one text as it is, and no template of the catalogue.
+    package var isVerbatim: Bool { template == "{1}" && plural == nil }
+
     /// What stands for this in English.
     package var english: String { Translation.english.text(self) }
+
+    /// This phrase with what a text of its form has in its places; nil for a text of another form.
+    package func matching(_ text: String) -> Phrase? {
+        var found: [Argument] = []
+        var rest = text[...]
+        var literals: [Substring] = []
+        var remaining = template[...]
+        for index in arguments.indices {
+            guard let place = remaining.firstRange(of: "{\(index + 1)}") else { return nil }
+            literals.append(remaining[..<place.lowerBound])
+            remaining = remaining[place.upperBound...]
+        }
+        literals.append(remaining)
+        guard rest.hasPrefix(literals[0]) else { return nil }
+        rest = rest.dropFirst(literals[0].count)
+        for (index, literal) in literals.dropFirst().enumerated() {
+            if literal.isEmpty || index == literals.count - 2 {
+                guard rest.hasSuffix(literal) else { return nil }
+                found.append(.text(String(rest.dropLast(literal.count))))
+                rest = ""
+            } else {
+                guard let end = rest.firstRange(of: literal) else { return nil }
+                found.append(.text(String(rest[..<end.lowerBound])))
+                rest = rest[end.upperBound...]
+            }
+        }
+        guard rest.isEmpty else { return nil }
+        var phrase = self
+        phrase.arguments = found
+        return phrase
+    }
 
     /// One text of two, the places of the second numbered behind those of the first.
     package static func + (left: Phrase, right: Phrase) -> Phrase {

@@ -61,6 +61,12 @@ package struct Translation: Sendable {
         }
     }
 
+    /// The text for one that has no places and was declared elsewhere, such as the summary of a setting.
+    package func text(of english: String) -> String {
+        guard case .text(let text) = texts[english] else { return english }
+        return text
+    }
+
     private func template(of phrase: Phrase) -> String {
         // All three languages say 0 and 2 alike, and 1 otherwise.
         let isOne = phrase.count == 1

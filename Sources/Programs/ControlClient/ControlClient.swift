@@ -178,7 +178,7 @@ extension ControlClient {
             } else {
                 "The agent on \(socketPath) belongs to another user. Run the command as that user."
             }
-        return ControlError(.noPermission, cause, path: socketPath)
+        return ControlError(.noPermission, message: cause, path: socketPath)
     }
 
     private static func head(

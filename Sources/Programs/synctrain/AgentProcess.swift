@@ -2,6 +2,7 @@ import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
+import Phrases
 
 /// The agent as a process of its own.
 enum AgentProcess {
@@ -123,14 +124,14 @@ enum AgentProcess {
 
     /// The last lines that were written behind `offset`.
     private static func lastWords(in path: String, from offset: UInt64) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return "It wrote no log." }
+        guard let file = FileHandle(forReadingAtPath: path) else { return translated("It wrote no log.") }
         defer { try? file.close() }
         let end = (try? file.seekToEnd()) ?? 0
         let start = max(offset, end > 4096 ? end - 4096 : 0)
         guard (try? file.seek(toOffset: min(start, end))) != nil, let bytes = try? file.readToEnd() else {
-            return "It wrote no log."
+            return translated("It wrote no log.")
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(3)
-        return lines.isEmpty ? "It wrote no log." : lines.joined(separator: "\n")
+        return lines.isEmpty ? translated("It wrote no log.") : lines.joined(separator: "\n")
     }
 }

@@ -87,8 +87,8 @@ struct CommandContext: Sendable {
         guard terminal.isInputTTY, terminal.isErrorTTY else {
             throw ControlError(.confirmationNeeded, "\(question) Use --yes to confirm.")
         }
-        try process.errors.write("\(question) [y/N] ")
-        guard let answer = terminal.readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+        try process.errors.write(question + translated(" [y/N] "))
+        guard let answer = terminal.readLine(), Word.isYes(answer) else {
             throw ControlError(.confirmationNeeded, "Nothing was changed.")
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Phrases
 import Spelling
 
 /// The names of the commands, for one that is not known. Pure.
@@ -31,9 +32,9 @@ enum CommandNames {
         let shown = commands.map { $0.configuration }.filter { $0.shouldDisplay }.compactMap { $0.commandName }
         let typed = (path + [word]).joined(separator: " ")
         if let near = NearestWord.find(word, in: shown, share: 2) {
-            return "`\(typed)` is not a command. Did you mean `\((path + [near]).joined(separator: " "))`?"
+            return translated("`\(typed)` is not a command. Did you mean `\((path + [near]).joined(separator: " "))`?")
         }
         let help = (["synctrain"] + path + ["--help"]).joined(separator: " ")
-        return "`\(typed)` is not a command. `\(help)` lists the commands."
+        return translated("`\(typed)` is not a command. `\(help)` lists the commands.")
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import Glibc
+import Phrases
 
 /// A command that has been parsed and can be run with what the process gives it.
 protocol RunnableCommand: ParsableCommand, Sendable {
@@ -17,7 +18,15 @@ extension RunnableCommand {
 
 /// One run of the command line, from its arguments to its exit code.
 enum CommandRun {
+    /// - Returns: the exit code.
     static func run(arguments: [String], process: ProcessSurroundings) async -> Int32 {
+        let translation = SpokenLanguage.translation(process.variables, arguments: arguments)
+        return await Translation.$current.withValue(translation) {
+            await runTranslated(arguments: arguments, process: process)
+        }
+    }
+
+    private static func runTranslated(arguments: [String], process: ProcessSurroundings) async -> Int32 {
         var arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
         // Alone on a terminal it is asked how things are; a script gets the help.
         if process.terminal.isOutputTTY, GlobalOptionOrder.areAll(arguments) {
@@ -64,7 +73,7 @@ enum CommandRun {
         } catch  where Task.isCancelled || error is CancellationError {
             return 130
         } catch let error as ValidationError {
-            return report(ControlError(.invalidRequest, error.message), asJSON: runnable.global.json, process)
+            return report(ControlError(.invalidRequest, message: error.message), asJSON: runnable.global.json, process)
         } catch {
             let error = explained(error as? ControlError ?? ControlError(.failed, "\(error)"), context)
             // What has been found before the error is an answer too, and comes first.
@@ -91,19 +100,20 @@ enum CommandRun {
             if arguments.contains("--version"), arguments.contains("--json") {
                 return printed { try process.output.print(bytes: try ControlJSON.encode(VersionAnswer())) } ? 0 : 1
             }
-            return printed { try process.output.print(Synctrain.fullMessage(for: error)) } ? 0 : 1
+            return printed { try process.output.print(ParserText.shown(Synctrain.fullMessage(for: error))) } ? 0 : 1
         }
         let unknown = CommandNames.problem(arguments, root: Synctrain.self)
         if arguments.contains("--json") {
             return report(
-                ControlError(.invalidRequest, unknown ?? Synctrain.message(for: error)), asJSON: true, process,
+                ControlError(.invalidRequest, message: unknown ?? Synctrain.message(for: error)), asJSON: true, process,
                 code: code.rawValue)
         }
         if let unknown {
-            return report(ControlError(.invalidRequest, unknown), asJSON: false, process, code: code.rawValue)
+            return report(ControlError(.invalidRequest, message: unknown), asJSON: false, process, code: code.rawValue)
         }
-        var text = Synctrain.fullMessage(for: error)
-        if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }
+        var text = ParserText.shown(Synctrain.fullMessage(for: error))
+        let prefix = translated("Error: ")
+        if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         _ = printed { try process.errors.print("synctrain: \(text)") }
         return code.rawValue
     }
@@ -115,7 +125,7 @@ enum CommandRun {
             if asJSON {
                 try process.errors.print(bytes: try ControlJSON.encode(error))
             } else {
-                try process.errors.print("synctrain: \(EscapedName.escape(error.message))")
+                try process.errors.print("synctrain: \(EscapedName.escape(error.shown))")
             }
         }
         return code ?? error.exitCode

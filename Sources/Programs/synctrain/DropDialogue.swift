@@ -1,5 +1,6 @@
 import Arithmetic
 import ControlAPI
+import Phrases
 
 /// What `drop send` and `drop receive` say to the user and to the agent, from what each of them says. Pure.
 struct DropDialogue {
@@ -76,30 +77,37 @@ struct DropDialogue {
             return []
         case .waiting(let session, let directory, let listening):
             self.session = session
-            let places = listening.isEmpty ? "" : ", at \(listening.joined(separator: ", "))"
-            return [.say("Ready to receive files into \(EscapedName.escape(directory))\(places).")]
+            let places = listening.isEmpty ? "" : translated(", at \(listening.joined(separator: ", "))")
+            return [.say(translated("Ready to receive files into \(EscapedName.escape(directory))\(places)."))]
         case .receivers(let devices): return choose(among: devices)
         case .preparing(let file, let size):
-            return [.say("Reading \(EscapedName.escape(file)), \(Quantity.size(size)).")]
-        case .connecting(let address): return [.say("Connecting to \(EscapedName.escape(address)).")]
+            return [.say(translated("Reading \(EscapedName.escape(file)), \(Quantity.size(size))."))]
+        case .connecting(let address): return [.say(translated("Connecting to \(EscapedName.escape(address))."))]
         case .code(let code, let peer): return compare(code, peer)
         case .offer(let file, let size, let peer, let present): return offer(file, size, peer, present)
         case .announced(let file, _, let peer):
-            return [.say("\(EscapedName.escape(file)) offered to \(Self.name(peer)).")]
+            return [.say(translated("\(EscapedName.escape(file)) offered to \(Self.name(peer))."))]
         case .progress(let file, let size, let peer, let done, let rate):
-            let way = "\(isSending ? "to" : "from") \(Self.name(peer)) by \(peer.transport)"
+            let way =
+                isSending
+                ? translated("to \(Self.name(peer)) by \(peer.transport)")
+                : translated("from \(Self.name(peer)) by \(peer.transport)")
             return [.progress(file: file, done: done, total: size, bytesPerSecond: rate, peer: way)]
         case .retrying(let file, let message):
-            return settled() + [.say("\(EscapedName.escape(file)): \(EscapedName.escape(message)) Trying again.")]
+            return settled() + [
+                .say(translated("\(EscapedName.escape(file)): \(EscapedName.escape(message)) Trying again."))
+            ]
         case .sent(let file, let size, let peer, let seconds):
             let speed = Self.speed(size, seconds)
-            return settled() + [.print("Sent \(EscapedName.escape(file)) to \(Self.name(peer)), \(speed).")]
+            return settled() + [.print(translated("Sent \(EscapedName.escape(file)) to \(Self.name(peer)), \(speed)."))]
         case .received(_, let size, let peer, let path, let seconds):
             let speed = Self.speed(size, seconds)
-            return settled() + [.print("Received \(EscapedName.escape(path)) from \(Self.name(peer)), \(speed).")]
+            return settled() + [
+                .print(translated("Received \(EscapedName.escape(path)) from \(Self.name(peer)), \(speed)."))
+            ]
         case .failed(let file, let error):
             let words = file.map { "\(EscapedName.escape($0)): " } ?? ""
-            return settled() + [.say("synctrain: \(words)\(EscapedName.escape(error.message))")]
+            return settled() + [.say("synctrain: \(words)\(EscapedName.escape(error.shown))")]
         case .done: return []
         }
     }
@@ -120,7 +128,9 @@ struct DropDialogue {
     private static func speed(_ size: Int64, _ seconds: Double) -> String {
         guard seconds > 0.5, size > 0 else { return Quantity.size(size) }
         return
-            "\(Quantity.size(size)) in \(Quantity.time(seconds)), \(Quantity.rate(Int64(nearest: Double(size) / seconds)))"
+            translated(
+                "\(Quantity.size(size)) in \(Quantity.time(seconds)), \(Quantity.rate(Int64(nearest: Double(size) / seconds)))"
+            )
     }
 
     // MARK: choosing
@@ -135,13 +145,17 @@ struct DropDialogue {
             ]
         }
         guard !devices.isEmpty else {
-            return [.say("No nearby device is receiving. Start `synctrain drop receive` or a GhostDrop app there.")]
+            return [
+                .say(
+                    translated(
+                        "No nearby device is receiving. Start `synctrain drop receive` or a GhostDrop app there."))
+            ]
         }
         let rows = devices.enumerated().map { index, device in
             [
                 "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
                 EscapedName.escape(device.address), device.signal.map { "\($0) dBm" } ?? "",
-                device.isKnown ? "paired" : "",
+                device.isKnown ? translated("paired") : "",
             ]
         }
         return Table.lines(rows).map { .say($0) } + ask()
@@ -151,9 +165,9 @@ struct DropDialogue {
 
     private mutating func compare(_ code: String, _ peer: DropPeer) -> [Action] {
         let shown = isLarge ? LargeDigits.lines(code) : ["    " + LargeDigits.spaced(code)]
-        let who = peer.name == nil && peer.device == nil ? "A device" : Self.name(peer)
+        let who = peer.name == nil && peer.device == nil ? translated("A device") : Self.name(peer)
         var actions: [Action] = [
-            "", "\(who) at \(EscapedName.escape(peer.address)) (\(peer.transport))", "",
+            "", translated("\(who) at \(EscapedName.escape(peer.address)) (\(peer.transport))"), "",
         ]
         .map { .say($0) }
         actions += shown.map { .say($0) } + [.say("")]
@@ -167,8 +181,9 @@ struct DropDialogue {
         case .nobody:
             return actions + refuse() + [
                 .say(
-                    "The code was refused because nobody can compare it "
-                        + "here; run this in a terminal.")
+                    translated(
+                        "The code was refused because nobody can compare it "
+                            + "here; run this in a terminal."))
             ]
         }
     }
@@ -198,18 +213,21 @@ struct DropDialogue {
     // MARK: the offer
 
     private mutating func offer(_ file: String, _ size: Int64, _ peer: DropPeer, _ present: Int64) -> [Action] {
-        let rest = present > 0 ? ", \(Quantity.size(present)) already here" : ""
-        let kind = peer.isPaired ? "a paired device" : "not a paired device"
+        let rest = present > 0 ? translated(", \(Quantity.size(present)) already here") : ""
+        let kind = peer.isPaired ? translated("a paired device") : translated("not a paired device")
         let words: [Action] = [
-            .say("\(Self.name(peer)), \(kind), sends \(EscapedName.escape(file)), \(Quantity.size(size))\(rest).")
+            .say(
+                translated(
+                    "\(Self.name(peer)), \(kind), sends \(EscapedName.escape(file)), \(Quantity.size(size))\(rest)."))
         ]
         state = .offered
         if peer.isPaired ? acceptsPaired : isCodeExpected { return words + decide(true) }
         guard judge == .person, !hasInputEnded else {
             return words + decide(false) + [
                 .say(
-                    "The file was declined because nobody can confirm it here; run "
-                        + "this in a terminal.")
+                    translated(
+                        "The file was declined because nobody can confirm it here; run "
+                            + "this in a terminal."))
             ]
         }
         return words + [.discardInput] + ask()
@@ -232,22 +250,23 @@ struct DropDialogue {
             guard judge == .person else { return [] }
             guard !word.isEmpty else { return ask() }
             guard let number = Int(word), devices.indices.contains(number - 1) else {
-                return [.say("`\(EscapedName.escape(line))` is not in the list.")] + ask()
+                return [.say(translated("`\(EscapedName.escape(line))` is not in the list."))] + ask()
             }
             state = .idle
             return [.answer(DropAnswer(session: session, action: .choose, address: devices[number - 1].address))]
         case .comparing(let code):
             if judge == .input { return judged(code, by: line) }
             switch word {
-            case "y", "yes": return confirm(code) + [.say("Waiting for the other device's user.")]
-            case "", "n", "no": return refuse()
-            default: return [.say("Answer y or n.")] + ask()
+            case _ where Word.isYes(word):
+                return confirm(code) + [.say(translated("Waiting for the other device's user."))]
+            case _ where word.isEmpty || Word.isNo(word): return refuse()
+            default: return [.say(translated("Answer y or n."))] + ask()
             }
         case .offered:
             switch word {
-            case "y", "yes": return decide(true)
-            case "", "n", "no": return decide(false)
-            default: return [.say("Answer y or n.")] + ask()
+            case _ where Word.isYes(word): return decide(true)
+            case _ where word.isEmpty || Word.isNo(word): return decide(false)
+            default: return [.say(translated("Answer y or n."))] + ask()
             }
         }
     }
@@ -266,9 +285,10 @@ struct DropDialogue {
     private func ask() -> [Action] {
         guard judge == .person else { return [] }
         switch state {
-        case .choosing(let devices) where !devices.isEmpty: return [.ask("Number of the device to send to: ")]
-        case .comparing: return [.ask("Does the other device show the same digits? [y/N] ")]
-        case .offered: return [.ask("Accept? [y/N] ")]
+        case .choosing(let devices) where !devices.isEmpty:
+            return [.ask(translated("Number of the device to send to: "))]
+        case .comparing: return [.ask(translated("Does the other device show the same digits? [y/N] "))]
+        case .offered: return [.ask(translated("Accept? [y/N] "))]
         default: return []
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 import Synchronization
 
 /// Tells the user what a fetch does, and what became of it in the end.
@@ -41,7 +42,7 @@ final class FetchReport: Sendable {
             if !context.options.json {
                 try line.clear()
                 try context.process.errors.print(
-                    "synctrain: \(EscapedName.escape(path)): \(EscapedName.escape(error.message))")
+                    "synctrain: \(EscapedName.escape(path)): \(EscapedName.escape(error.shown))")
             }
         case .done:
             outcome.withLock { $0.summary = event }
@@ -61,7 +62,7 @@ final class FetchReport: Sendable {
         }
         if !context.options.json {
             try context.remark(
-                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)) in \(Quantity.time(seconds))")
+                translated("\(Quantity.files(files)), \(Quantity.size(bytes)) in \(Quantity.time(seconds))"))
         }
         if failed > 0 || !outcome.failures.isEmpty {
             throw ExitCode(Self.exitCode(fetched: outcome.fetched, failures: outcome.failures))

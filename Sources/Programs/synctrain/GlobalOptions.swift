@@ -1,22 +1,26 @@
 import ArgumentParser
+import Phrases
 
 /// Options that every command takes, before or behind its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Directory for configuration, keys and index (also SYNCTRAIN_HOME).", valueName: "dir"),
+        help: ArgumentHelp(
+            translated("Directory for configuration, keys and index (also SYNCTRAIN_HOME)."), valueName: "dir"),
         completion: .directory)
     var home: String?
 
-    @Option(help: ArgumentHelp("Colour: auto, always or never.", valueName: "when"))
+    @Option(help: ArgumentHelp(translated("Colour: auto, always or never."), valueName: "when"))
     var color = ColorChoice.auto
 
-    @Flag(name: [.short, .long], help: "Suppress progress and remarks.")
+    @Flag(name: [.short, .long], help: ArgumentHelp(translated("Suppress progress and remarks.")))
     var quiet = false
 
-    @Flag(help: "Print the answer and errors as JSON.")
+    @Flag(help: ArgumentHelp(translated("Print the answer and errors as JSON.")))
     var json = false
 
-    @Flag(name: [.short, .long], help: "Answer yes to every question asked before data is lost.")
+    @Flag(
+        name: [.short, .long], help: ArgumentHelp(translated("Answer yes to every question asked before data is lost."))
+    )
     var yes = false
 }
 

@@ -4,6 +4,7 @@ import ControlAPI
 import Foundation
 import Glibc
 import MountRules
+import Phrases
 
 /// A mount that is wanted.
 struct WantedMount {
@@ -136,7 +137,7 @@ enum Mounting {
         let word = await Task.detached { line(from: reading) }.value
         guard word == "ready" || word.hasPrefix("ready ") else {
             throw ControlError(
-                .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word,
+                .failed, message: word.isEmpty ? translated("\(program) ended at once. See \(places.logFile).") : word,
                 path: mount.directory)
         }
         return word == "ready" ? nil : String(word.dropFirst("ready ".count))
@@ -266,7 +267,7 @@ enum Mounting {
     }
 
     private static func run(_ arguments: [String]) -> (code: Int32, words: String) {
-        guard let executable = find(unmountProgram) else { return (1, "fusermount3 is not installed") }
+        guard let executable = find(unmountProgram) else { return (1, translated("fusermount3 is not installed")) }
         let process = Process()
         process.executableURL = URL(filePath: executable)
         process.arguments = arguments

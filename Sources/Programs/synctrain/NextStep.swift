@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What is to be done next on this device. Pure: one rule, from what is known of the device.
 enum NextStep: Equatable {
@@ -93,55 +94,62 @@ extension NextStep {
         switch self {
         case .setUp:
             return [
-                "This device is not set up. Step by step: `\(program) setup`",
-                "Or by single commands, beginning with: `\(program) init`",
+                translated("This device is not set up. Step by step: `\(program) setup`"),
+                translated("Or by single commands, beginning with: `\(program) init`"),
             ]
-        case .startAgent: return ["The agent is not running. Start it: `\(program) agent start`"]
+        case .startAgent: return [translated("The agent is not running. Start it: `\(program) agent start`")]
         case .addDevice:
             return [
-                "No device is known yet. Pair with another synctrain: `\(program) pair`",
-                "Or add a Syncthing by its id: `\(program) device add DEVICE-ID`",
+                translated("No device is known yet. Pair with another synctrain: `\(program) pair`"),
+                translated("Or add a Syncthing by its id: `\(program) device add DEVICE-ID`"),
             ]
         case .acceptDevice(let device):
             let who = device.name.isEmpty ? StatusRendering.short(device.id) : style.name(device.name)
             return [
-                "\(who) at \(style.name(device.address)) wants to connect. Accept it: `\(program) device add \(device.id)`",
-                "Or never list it again: `\(program) device ignore \(device.id)`",
+                translated(
+                    "\(who) at \(style.name(device.address)) wants to connect. Accept it: `\(program) device add \(device.id)`"
+                ),
+                translated("Or never list it again: `\(program) device ignore \(device.id)`"),
             ]
         case .acceptThere(let device, let ownID):
             return [
-                "\(name(device)) has not accepted this device, or has paused it. There, open the GUI and choose Add Device,",
-                "or run there: `synctrain device add \(ownID)`",
+                translated(
+                    "\(name(device)) has not accepted this device, or has paused it. There, open the GUI and choose Add Device,"
+                ),
+                translated("or run there: `synctrain device add \(ownID)`"),
             ]
         case .connect(let device): return ["\(name(device)): \(style.name(StatusRendering.remark(device)))"]
         case .addFolder(let folder):
             let label = folder.label.isEmpty ? folder.id : folder.label
             let path = ShellWord.quoted(TargetPath.proposal(label: label, id: folder.id)).replacing("'~/", with: "~/'")
             return [
-                "\(StatusRendering.short(folder.device)) offers the folder \(style.name(label)). Take it, without its files: "
-                    + "`\(program) folder add \(style.name(ShellWord.quoted(folder.id))) \(style.name(path))`",
-                "Its size is known then; files are downloaded once they are selected.",
+                translated(
+                    "\(StatusRendering.short(folder.device)) offers the folder \(style.name(label)). Take it, without its files: "
+                        + "`\(program) folder add \(style.name(ShellWord.quoted(folder.id))) \(style.name(path))`"),
+                translated("Its size is known then; files are downloaded once they are selected."),
             ]
         case .shareThere(let device, let ownID):
             return [
-                "\(name(device)) is connected and shares no folder with this device. Share one there with "
+                translated("\(name(device)) is connected and shares no folder with this device. Share one there with ")
                     + StatusRendering.short(ownID) + ",",
-                "or share one of this device: `\(program) folder add ID PATH --device \(Self.reference(device))`",
+                translated(
+                    "or share one of this device: `\(program) folder add ID PATH --device \(Self.reference(device))`"),
             ]
         case .mend(let folder):
             return [
-                "\(style.name(folder.id)): \(style.name(folder.message ?? "it has stopped; see `\(program) status`"))"
+                "\(style.name(folder.id)): \(style.name(folder.message ?? translated("it has stopped; see `\(program) status`")))"
             ]
-        case .resume(let what): return ["Everything is paused. Resume it: `\(program) resume \(what)`"]
+        case .resume(let what): return [translated("Everything is paused. Resume it: `\(program) resume \(what)`")]
         case .select(let folder):
-            let size = "\(Quantity.count(folder.global.files, "file")), \(Quantity.size(folder.global.bytes))"
+            let size = "\(Quantity.files(folder.global.files)), \(Quantity.size(folder.global.bytes))"
             let id = style.name(ShellWord.quoted(folder.id + ":"))
             return [
-                "Nothing of \(style.name(folder.id)) (\(size)) is selected. Look: `\(program) ls -l \(id)`",
-                "Keep a part of it here: `\(program) select \(style.name(ShellWord.quoted(folder.id + ":PATH")))`",
+                translated("Nothing of \(style.name(folder.id)) (\(size)) is selected. Look: `\(program) ls -l \(id)`"),
+                translated(
+                    "Keep a part of it here: `\(program) select \(style.name(ShellWord.quoted(folder.id + ":PATH")))`"),
             ]
-        case .wait: return ["Selected files are still to come. See what is missing: `\(program) ready`"]
-        case .ready: return ["Everything selected is here. Check before going offline: `\(program) ready`"]
+        case .wait: return [translated("Selected files are still to come. See what is missing: `\(program) ready`")]
+        case .ready: return [translated("Everything selected is here. Check before going offline: `\(program) ready`")]
         }
     }
 }

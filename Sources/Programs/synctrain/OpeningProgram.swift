@@ -2,6 +2,7 @@ import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
+import Phrases
 
 /// The program that shows or plays what a link leads to.
 enum OpeningProgram {
@@ -21,7 +22,9 @@ enum OpeningProgram {
         let status = try await ChildEnd.status(of: child)
         // The low byte is 0 for a program that ended by itself; its code is above.
         guard status == 0 else {
-            let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was killed by a signal"
+            let reason =
+                status & 0x7F == 0
+                ? translated("ended with \(status >> 8 & 0xFF)") : translated("was killed by a signal")
             throw ControlError(
                 .failed,
                 "`\(command)` \(reason). Set \(variable) to another program, or open it yourself: \(link)")

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What `pair` says to the user and to the agent, from what each of them says. Pure.
 struct PairDialogue {
@@ -72,24 +73,32 @@ struct PairDialogue {
             guard isNearby else { return [] }
             return choose(among: devices)
         case .dialling(let address):
-            return [.say("Connecting to \(address).")]
+            return [.say(translated("Connecting to \(address)."))]
         case .code(let code, let device, let address, let transport):
             return compare(code, device, address, transport)
         case .confirmedThere:
-            return [.say(isComparing ? "\nThe other device's user has said yes." : "The other device's user said yes.")]
+            return [
+                .say(
+                    isComparing
+                        ? translated("\nThe other device's user has said yes.")
+                        : translated("The other device's user said yes."))
+            ]
         case .attemptFailed(let message):
             return [.say(message)] + ask()
         case .paired(let device, let name, _, let folders, let isMutual):
-            var actions: [Action] = [.print("Paired with \(Self.name(name, device)).")] + Self.shared(folders)
+            var actions: [Action] =
+                [.print(translated("Paired with \(Self.name(name, device))."))] + Self.shared(folders)
             if !isMutual {
                 actions.append(
                     .say(
-                        "The other device did not confirm that it stored this one. If it does not list it, pair again."
+                        translated(
+                            "The other device did not confirm that it stored this one. If it does not list it, pair again."
+                        )
                     ))
             }
             return actions
         case .alreadyPaired(let device, let name, let folders):
-            return [.print("Already paired with \(Self.name(name, device)).")] + Self.shared(folders)
+            return [.print(translated("Already paired with \(Self.name(name, device))."))] + Self.shared(folders)
         }
     }
 
@@ -98,15 +107,21 @@ struct PairDialogue {
     }
 
     private static func shared(_ folders: [String]) -> [Action] {
-        folders.isEmpty ? [] : [.print("Shared with it: \(folders.map(EscapedName.escape).joined(separator: ", ")).")]
+        folders.isEmpty
+            ? [] : [.print(translated("Shared with it: \(folders.map(EscapedName.escape).joined(separator: ", "))."))]
     }
 
     private func wait(_ device: String, _ listening: [String], _ seconds: Int) -> [Action] {
-        guard !isDialling else { return [.say("Run `synctrain pair` on the other device, too, within \(seconds) s.")] }
-        var lines = ["Waiting for the other device for \(seconds) s. Run there:", "    synctrain pair \(device)"]
+        guard !isDialling else {
+            return [.say(translated("Run `synctrain pair` on the other device, too, within \(seconds) s."))]
+        }
+        var lines = [
+            translated("Waiting for the other device for \(seconds) s. Run there:"),
+            "    synctrain pair \(device)",
+        ]
         let addresses = listening.prefix(Self.shownAddresses)
         if !addresses.isEmpty {
-            lines.append("Or, where it does not find this device by itself:")
+            lines.append(translated("Or, where it does not find this device by itself:"))
             lines += addresses.map { "    synctrain pair \(ShellWord.quoted(EscapedName.escape($0)))" }
         }
         return lines.map { .say($0) }
@@ -118,11 +133,11 @@ struct PairDialogue {
         case .comparing, .answered: return []
         }
         state = .choosing(devices)
-        guard !devices.isEmpty else { return [.say("No nearby devices.")] }
+        guard !devices.isEmpty else { return [.say(translated("No nearby devices."))] }
         let rows = devices.enumerated().map { index, device in
             [
                 "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
-                device.address, device.signal.map { "\($0) dBm" } ?? "", device.isKnown ? "known" : "",
+                device.address, device.signal.map { "\($0) dBm" } ?? "", device.isKnown ? translated("known") : "",
             ]
         }
         return Table.lines(rows).map { .say($0) } + ask()
@@ -132,7 +147,7 @@ struct PairDialogue {
         _ code: String, _ device: String, _ address: String, _ transport: String
     ) -> [Action] {
         let shown = isLarge ? LargeDigits.lines(code) : ["    " + LargeDigits.spaced(code)]
-        var actions: [Action] = ["", "\(device) at \(address) (\(transport))", ""].map { .say($0) }
+        var actions: [Action] = ["", translated("\(device) at \(address) (\(transport))"), ""].map { .say($0) }
         actions += shown.map { .say($0) } + [.say("")]
         switch judge {
         case .expected(let expected):
@@ -173,19 +188,19 @@ struct PairDialogue {
             }
             guard !word.isEmpty else { return ask() }
             guard let number = Int(word), devices.indices.contains(number - 1) else {
-                return [.say("`\(EscapedName.escape(line))` is not in the list.")] + ask()
+                return [.say(translated("`\(EscapedName.escape(line))` is not in the list."))] + ask()
             }
             return [.answer(.dial(address: devices[number - 1].address))]
         case .comparing(let code):
             if judge == .input { return judged(code, by: line) }
             switch word {
-            case "y", "yes":
+            case _ where Word.isYes(word):
                 state = .answered
-                return [.answer(.confirm(code: code)), .say("Waiting for the other device's user.")]
-            case "", "n", "no":
+                return [.answer(.confirm(code: code)), .say(translated("Waiting for the other device's user."))]
+            case _ where word.isEmpty || Word.isNo(word):
                 state = .answered
                 return [.answer(.refuse)]
-            default: return [.say("Answer y or n.")] + ask()
+            default: return [.say(translated("Answer y or n."))] + ask()
             }
         case .answered: return []
         }
@@ -209,8 +224,8 @@ struct PairDialogue {
         guard judge == .person else { return [] }
         switch state {
         case .choosing(let devices) where !devices.isEmpty:
-            return [.ask("Number of the device to pair with, or wait for it to connect: ")]
-        case .comparing: return [.ask("Does the other device show the same digits? [y/N] ")]
+            return [.ask(translated("Number of the device to pair with, or wait for it to connect: "))]
+        case .comparing: return [.ask(translated("Does the other device show the same digits? [y/N] "))]
         default: return []
         }
     }

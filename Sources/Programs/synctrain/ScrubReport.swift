@@ -1,6 +1,7 @@
 import ArgumentParser
 import Arithmetic
 import ControlAPI
+import Phrases
 import Synchronization
 
 /// Tells the user what a scrub does, and what became of it in the end.
@@ -57,7 +58,7 @@ final class ScrubReport: Sendable {
         guard let done = event.filesDone, !context.options.json else { return }
         try line.clear()
         try context.remark(
-            "\(EscapedName.escape(event.folder)): continuing after \(Quantity.count(done, "file")).")
+            translated("\(EscapedName.escape(event.folder)): continuing after \(Quantity.files(done))."))
     }
 
     /// A line on standard output for each file.
@@ -66,19 +67,23 @@ final class ScrubReport: Sendable {
         let name = context.style.name("\(event.folder):\(event.path ?? "")")
         switch event.type {
         case "repaired":
-            try context.output.print("\(name): repaired; \(Quantity.size(event.bytes ?? 0)) fetched")
+            try context.output.print(translated("\(name): repaired; \(Quantity.size(event.bytes ?? 0)) fetched"))
         case "failed":
             try context.output.flush()
-            try context.process.errors.print(
-                "synctrain: \(EscapedName.escape("\(event.folder):\(event.path ?? "")")): not repaired: "
-                    + EscapedName.escape(event.error?.message ?? ""))
+            let name = EscapedName.escape("\(event.folder):\(event.path ?? "")")
+            let reason = EscapedName.escape(event.error?.shown ?? "")
+            try context.process.errors.print("synctrain: " + translated("\(name): not repaired: \(reason)"))
         default:
             let holders = (event.holders ?? []).map {
-                "\(context.style.name($0.name))\($0.isConnected ? "" : " (not connected)")"
+                "\(context.style.name($0.name))\($0.isConnected ? "" : translated(" (not connected)"))"
             }
-            let source = holders.isEmpty ? "on no other device" : "available from \(holders.joined(separator: ", "))"
+            let source =
+                holders.isEmpty
+                ? translated("on no other device") : translated("available from \(holders.joined(separator: ", "))")
             try context.output.print(
-                "\(name): damaged, \(event.wrongBlocks ?? 0) of \(Quantity.count(event.blocks ?? 0, "block")); \(source)"
+                translated(
+                    "\(name): damaged, \(event.wrongBlocks ?? 0) of \(Quantity.blocks(event.blocks ?? 0)); \(source)"
+                )
             )
         }
     }
@@ -98,20 +103,20 @@ final class ScrubReport: Sendable {
             try context.output.flush()
             if sum.changed > 0 {
                 try context.remark(
-                    "\(Quantity.count(sum.changed, "file")) changed since the last scan: scanned instead.")
+                    translated("\(Quantity.files(sum.changed)) changed since the last scan: scanned instead."))
             }
             if sum.damaged > 0, !isRepairing {
-                try context.remark("`synctrain scrub --repair` restores damaged files from other devices.")
+                try context.remark(translated("`synctrain scrub --repair` restores damaged files from other devices."))
             }
         }
         if sum.damaged > 0 { throw ExitCode(2) }
     }
 
     static func summary(_ files: Int64, _ bytes: Int64, damaged: Int64, repaired: Int64) -> String {
-        let checked = "Checked \(Quantity.count(files, "file")), \(Quantity.size(bytes)): "
+        let checked = translated("Checked \(Quantity.files(files)), \(Quantity.size(bytes)): ")
         var parts: [String] = []
-        if damaged > 0 { parts.append("\(damaged) damaged") }
-        if repaired > 0 { parts.append("\(repaired) repaired") }
-        return checked + (parts.isEmpty ? "all as they were written" : parts.joined(separator: ", ")) + "."
+        if damaged > 0 { parts.append(translated("\(damaged) damaged")) }
+        if repaired > 0 { parts.append(translated("\(repaired) repaired")) }
+        return checked + (parts.isEmpty ? translated("all as they were written") : parts.joined(separator: ", ")) + "."
     }
 }

@@ -1,5 +1,6 @@
 import Arithmetic
 import ControlAPI
+import Phrases
 import Synchronization
 
 /// `fetch` without a path: has every folder sync now, and waits until none needs anything.
@@ -92,8 +93,8 @@ struct SelectedFetchCourse {
         if isLinked, let problem = folder.problems.first {
             throw ControlError(
                 .someFailed,
-                "\(folder.id) cannot sync \(Quantity.count(folder.errors, "name")): \(problem.path): "
-                    + problem.message, isRetryable: true, path: "\(folder.id):\(problem.path)")
+                "\(folder.id) cannot sync \(Quantity.names(folder.errors)): \(problem.path): \(problem.message)",
+                isRetryable: true, path: "\(folder.id):\(problem.path)")
         }
         if isLinked, let waiting = folder.waiting, ["metered", "battery"].contains(waiting.reason) {
             throw ControlError(
@@ -101,11 +102,12 @@ struct SelectedFetchCourse {
                 isRetryable: true,
                 path: folder.id)
         }
+        let need = Quantity.need(folder.need)
         throw ControlError(
             .noHolder,
-            "\(folder.id) needs \(Quantity.need(folder.need)), and "
-                + (isLinked
-                    ? "no connected device has it" : "none of its devices are connected; see `synctrain device list`")
-                + ". It is downloaded as soon as one does.", isRetryable: true, path: folder.id)
+            isLinked
+                ? "\(folder.id) needs \(need), and no connected device has it. It is downloaded as soon as one does."
+                : "\(folder.id) needs \(need), and none of its devices are connected; see `synctrain device list`. "
+                    + "It is downloaded as soon as one does.", isRetryable: true, path: folder.id)
     }
 }

@@ -1,5 +1,6 @@
 import Arithmetic
 import ControlAPI
+import Phrases
 import Synchronization
 import Trimming
 
@@ -59,7 +60,7 @@ struct SetupRun: Sendable {
 
     private func agrees(_ question: String) async throws -> Bool {
         guard context.asks else { return true }
-        return !(try await ask("\(question) [Y/n]", default: "")).lowercased().hasPrefix("n")
+        return !Word.isNo(try await ask(question + translated(" [Y/n]"), default: ""))
     }
 
     /// Looks at the status until `judge` gives nil, and says what it gives. The user may go on before, with Enter.
@@ -97,7 +98,7 @@ struct SetupRun: Sendable {
             switch utterance {
             case .notice(let notice):
                 if !isDrawn { try say(notice.text) }
-                if !hasHint { try say("(Enter: go on without waiting)") }
+                if !hasHint { try say(translated("(Enter: go on without waiting)")) }
                 hasHint = true
                 if isDrawn { try line.show(text: notice.text) }
                 return .goOn
@@ -112,13 +113,15 @@ struct SetupRun: Sendable {
     private func makeIdentity() async throws {
         let places = try context.places()
         guard try !context.environment.isSetUp(places) else { return }
-        try say("This device gets an identity: a key that stays here, and an id that other devices know it by.")
+        try say(
+            translated("This device gets an identity: a key that stays here, and an id that other devices know it by."))
         var initialisation = given.initialisation
         if initialisation.name == nil {
-            initialisation.name = try await ask("Name of this device", default: context.environment.hostName())
+            initialisation.name = try await ask(
+                translated("Name of this device"), default: context.environment.hostName())
         }
         let made = try context.environment.initialise(places, initialisation)
-        try say("Its id is\n    \(made.device)")
+        try say(translated("Its id is\n    \(made.device)"))
         if made.usesPublicServers { try say(InitCommand.publicServers) }
     }
 
@@ -126,7 +129,7 @@ struct SetupRun: Sendable {
         let places = try context.places()
         guard try await !AgentProcess.isAnswering(context.environment.connect(places)) else { return }
         let variables = context.process.variables
-        if UserService.isAvailable(variables), try await agrees("Start the agent now and at every login?") {
+        if UserService.isAvailable(variables), try await agrees(translated("Start the agent now and at every login?")) {
             let unit = SystemdUnit(
                 executable: try AgentProcess.executable(), home: places.home,
                 path: places.unitDirectory + "/" + SystemdUnit.name)
@@ -134,13 +137,13 @@ struct SetupRun: Sendable {
                 try await UserService.enable(unit, variables)
                 try await AgentProcess.waitUntilAnswering(
                     places, connect: context.environment.connect, timeout: .seconds(30))
-                return try say("The agent runs as the systemd user unit \(SystemdUnit.name).")
+                return try say(translated("The agent runs as the systemd user unit \(SystemdUnit.name)."))
             } catch let error as ControlError {
-                try say("\(error.message) The agent is started in the background instead.")
+                try say(translated("\(error.shown) The agent is started in the background instead."))
             }
         }
         try await AgentProcess.start(places, connect: context.environment.connect, timeout: .seconds(30))
-        try say("The agent runs in the background. Log: \(places.logFile)")
+        try say(translated("The agent runs in the background. Log: \(places.logFile)"))
     }
 
     // MARK: devices
@@ -155,13 +158,14 @@ struct SetupRun: Sendable {
         }
         status = try await agent.call(Endpoints.status)
         guard !status.devices.isEmpty else {
-            return try say("No device is known yet. Add one later: `synctrain pair` or `synctrain device add`.")
+            return try say(
+                translated("No device is known yet. Add one later: `synctrain pair` or `synctrain device add`."))
         }
         guard !status.devices.contains(where: { $0.isConnected && $0.acceptance == .given }) else { return }
         let id = status.devices[0].id
         if try await wait(agent, { SetupMeeting.waitingFor($0, device: id) }) {
             let name = try await agent.call(Endpoints.status).devices.first { $0.id == id }?.name ?? ""
-            try say("Connected to \(style.name(name.isEmpty ? StatusRendering.short(id) : name)).")
+            try say(translated("Connected to \(style.name(name.isEmpty ? StatusRendering.short(id) : name))."))
         }
     }
 
@@ -174,10 +178,11 @@ struct SetupRun: Sendable {
             let all =
                 pending
                 + nearby.filter { entry in !pending.contains { $0.device == entry.device && entry.device != nil } }
-            try say(all.isEmpty ? "No devices are seen nearby yet." : "Devices nearby:")
+            try say(all.isEmpty ? translated("No devices are seen nearby yet.") : translated("Devices nearby:"))
             for line in SetupDevice.list(all, style) { try say(line) }
             let line = try await ask(
-                "Number, or the id of the other device (p: pair by six digits, Enter: search again, -: later)",
+                translated(
+                    "Number, or the id of the other device (p: pair by six digits, Enter: search again, -: later)"),
                 default: "")
             switch SetupDevice.choose(line, nearby: all, own: own) {
             case .searchAgain: continue
@@ -186,22 +191,24 @@ struct SetupRun: Sendable {
             case .pair(let address):
                 do {
                     return try await pair(address, agent)
-                } catch let error as ControlError { try say(EscapedName.escape(error.message)) }
+                } catch let error as ControlError { try say(EscapedName.escape(error.shown)) }
             case .add(let id):
                 let seen = all.first { $0.device == id }
                 let address =
                     seen == nil
-                    ? try await ask("Its address, if it is not found by itself", default: "dynamic") : "dynamic"
+                    ? try await ask(translated("Its address, if it is not found by itself"), default: "dynamic")
+                    : "dynamic"
                 let name = seen?.name ?? ""
                 do {
                     return try await add(
                         id,
-                        name: name.isEmpty ? try await ask("A name for it", default: StatusRendering.short(id)) : name,
+                        name: name.isEmpty
+                            ? try await ask(translated("A name for it"), default: StatusRendering.short(id)) : name,
                         addresses: [address], agent)
                 } catch let error as ControlError
                     where error.code == .invalidRequest || error.code == .invalidConfiguration
                 {
-                    try say(EscapedName.escape(error.message))
+                    try say(EscapedName.escape(error.shown))
                 }
             }
         }
@@ -211,7 +218,7 @@ struct SetupRun: Sendable {
         do {
             try await agent.call(
                 Endpoints.addDevice, DeviceSettings(id: id, name: name, addresses: addresses.isEmpty ? nil : addresses))
-            try say("Added device \(style.name(name ?? StatusRendering.short(id))).")
+            try say(translated("Added device \(style.name(name ?? StatusRendering.short(id)))."))
         } catch let error as ControlError where error.code == .alreadyExists {
             // An earlier setup added it.
         }
@@ -241,7 +248,7 @@ struct SetupRun: Sendable {
         let ids = offers.map(\.id)
         offers = offers.enumerated().filter { !ids[..<$0.offset].contains($0.element.id) }.map(\.element)
         if !offers.isEmpty {
-            try say("Folders that devices offer; their files are downloaded only when you select them:")
+            try say(translated("Folders that devices offer; their files are downloaded only when you select them:"))
             let rows = offers.enumerated().map { index, offer in
                 [
                     "\(index + 1)", style.name(offer.label.isEmpty ? offer.id : offer.label), style.name(offer.id),
@@ -249,7 +256,9 @@ struct SetupRun: Sendable {
                 ]
             }
             for line in Table.lines(rows, width: style.width) { try say(line) }
-            for index in try await numbers("Which ones? (1 3-4, a: all, -: none)", of: offers.count, default: "a") {
+            for index in try await numbers(
+                translated("Which ones? (1 3-4, a: all, -: none)"), of: offers.count, default: "a")
+            {
                 try await take(offers[index], agent)
             }
         }
@@ -266,7 +275,9 @@ struct SetupRun: Sendable {
         while true {
             let line = try await ask(question, default: fallback)
             if let chosen = NumberChoice.parse(line, count: count) { return chosen }
-            try say("\"\(EscapedName.escape(String(line.prefix(80))))\" is not in the list. Type numbers, a or -.")
+            try say(
+                translated(
+                    "\"\(EscapedName.escape(String(line.prefix(80))))\" is not in the list. Type numbers, a or -."))
             guard context.asks else { return [] }
         }
     }
@@ -278,17 +289,19 @@ struct SetupRun: Sendable {
         let fallback =
             parent.map { proposal.replacing("~/Library/", with: $0.hasSuffix("/") ? $0 : $0 + "/") } ?? proposal
         while true {
-            let path = parent == nil ? try await ask("Directory for \(style.name(label))", default: fallback) : fallback
+            let path =
+                parent == nil
+                ? try await ask(translated("Directory for \(style.name(label))"), default: fallback) : fallback
             do {
                 try await agent.call(
                     Endpoints.addFolder,
                     FolderSettings(
                         id: offer.id, label: offer.label.isEmpty ? nil : offer.label, path: context.folderPath(path),
                         devices: [offer.device]))
-                return try say("Added folder \(style.name(offer.id)) in \(style.name(path)).")
+                return try say(translated("Added folder \(style.name(offer.id)) in \(style.name(path))."))
             } catch let error as ControlError {
                 guard context.asks, parent == nil else { throw error }
-                try say(EscapedName.escape(error.message))
+                try say(EscapedName.escape(error.shown))
             }
         }
     }
@@ -313,8 +326,8 @@ struct SetupRun: Sendable {
             }
             if folder.global.files > 0, isSettled, folder.condition.isAtRest { return nil }
             return folder.global.files > 0
-                ? "Receiving the list of files of \(EscapedName.escape(id))."
-                : "Waiting for the list of files of \(EscapedName.escape(id))."
+                ? translated("Receiving the list of files of \(EscapedName.escape(id)).")
+                : translated("Waiting for the list of files of \(EscapedName.escape(id)).")
         }
     }
 
@@ -335,16 +348,20 @@ struct SetupRun: Sendable {
         }
         while true {
             let chosen = try await numbers(
-                "Keep which directories here? (1 3-4, a: all, -: none yet)", of: selection.directories.count,
+                translated("Keep which directories here? (1 3-4, a: all, -: none yet)"),
+                of: selection.directories.count,
                 default: "-")
             guard !chosen.isEmpty else {
                 return try say(
-                    "Nothing is selected yet: `synctrain select \(ShellWord.quoted(id + ":PATH"))` does it later.")
+                    translated(
+                        "Nothing is selected yet: `synctrain select \(ShellWord.quoted(id + ":PATH"))` does it later."))
             }
             let paths = selection.paths(chosen)
             let short = try await plan(paths, agent)
             if let short {
-                try say("That does not fit: \(Quantity.size(short)) more are needed on this disk. Choose fewer.")
+                try say(
+                    translated("That does not fit: \(Quantity.size(short)) more are needed on this disk. Choose fewer.")
+                )
                 continue
             }
             return try await keep(paths, agent)
@@ -362,7 +379,7 @@ struct SetupRun: Sendable {
         let cost = try await agent.call(Endpoints.select, change).folders.map(\.cost)
         let files = cost.reduce(Int64(0)) { $0.addingClamped($1.fetchFiles) }
         let bytes = cost.reduce(Int64(0)) { $0.addingClamped($1.fetchBytes) }
-        try say("Selected: \(Quantity.count(files, "file")), \(Quantity.size(bytes)) to download.")
+        try say(translated("Selected: \(Quantity.files(files)), \(Quantity.size(bytes)) to download."))
     }
 
     // MARK: the end
@@ -375,7 +392,7 @@ struct SetupRun: Sendable {
         }
         if try await !missing().isEmpty {
             let rendering = ReadyRendering(style: style, by: nil)
-            try say("Downloading what is selected.")
+            try say(translated("Downloading what is selected."))
             _ = try await wait(agent, isDrawn: true) { _ in
                 let missing = try await missing()
                 return missing.isEmpty ? nil : missing.flatMap { rendering.lines($0) }.joined(separator: "  ")
@@ -387,7 +404,7 @@ struct SetupRun: Sendable {
         // Before what is said on the other stream.
         try context.output.flush()
         let facts = try await OverviewCommand.facts(context)
-        try say("Next")
+        try say(translated("Next"))
         for line in NextStep(facts).lines(style, home: try context.places().home) { try say(line) }
     }
 }

@@ -1,6 +1,7 @@
 import Arithmetic
 import BlockExchange
 import ControlAPI
+import Phrases
 
 /// What `setup` makes of what the user types. Pure.
 enum SetupDevice {
@@ -27,17 +28,20 @@ enum SetupDevice {
         default: break
         }
         if let number = Int(word), word.utf8.count < 4 {
-            guard nearby.indices.contains(number - 1) else { return .problem("\(number) is not in the list.") }
+            guard nearby.indices.contains(number - 1) else {
+                return .problem(translated("\(number) is not in the list."))
+            }
             let entry = nearby[number - 1]
             return entry.device.map { .add($0) } ?? .pair(address: entry.address)
         }
         do throws(DeviceIDError) {
             let id = try DeviceID(parsing: word)
             return id.description == own
-                ? .problem("That is this device. Type the id of the other one.") : .add(id.description)
+                ? .problem(translated("That is this device. Type the id of the other one.")) : .add(id.description)
         } catch {
             if word.contains(where: { ".:/".contains($0) }) { return .pair(address: word) }
-            return .problem("\"\(EscapedName.escape(String(line.prefix(80))))\" is not a device id: \(error)")
+            return .problem(
+                translated("\"\(EscapedName.escape(String(line.prefix(80))))\" is not a device id: \(error)"))
         }
     }
 
@@ -45,7 +49,7 @@ enum SetupDevice {
         let rows = nearby.enumerated().map { index, entry in
             [
                 "\(index + 1)", EscapedName.escape(entry.name ?? "-"), entry.device.map(StatusRendering.short) ?? "",
-                EscapedName.escape(entry.address), entry.isKnown ? "known" : "",
+                EscapedName.escape(entry.address), entry.isKnown ? translated("known") : "",
             ]
         }
         return Table.lines(rows, width: style.width)
@@ -56,17 +60,20 @@ enum SetupDevice {
 enum SetupMeeting {
     /// Nil once the device has accepted this one and is connected.
     static func waitingFor(_ status: AgentStatus, device id: String) -> String? {
-        guard let device = status.devices.first(where: { $0.id == id }) else { return "The device is no longer known." }
+        guard let device = status.devices.first(where: { $0.id == id }) else {
+            return translated("The device is no longer known.")
+        }
         let name = device.name.isEmpty ? StatusRendering.short(id) : EscapedName.escape(device.name)
         if device.isConnected, device.acceptance == .given { return nil }
         if device.acceptance == .needed {
             return
-                "Waiting for \(name) (\(StatusRendering.short(id))…) to accept this device. There: open its GUI, and in the "
-                + "notice “New Device” choose Add Device.\nThis device is called \(EscapedName.escape(status.name)); its id is\n"
-                + "    \(status.device)"
+                translated(
+                    "Waiting for \(name) (\(StatusRendering.short(id))…) to accept this device. There: open its GUI, and in the "
+                        + "notice “New Device” choose Add Device.\nThis device is called \(EscapedName.escape(status.name)); its id is\n"
+                        + "    \(status.device)")
         }
-        if device.isConnected { return "Connected to \(name); waiting for what it shares." }
-        return "Connecting to \(name): \(EscapedName.escape(StatusRendering.remark(device)))"
+        if device.isConnected { return translated("Connected to \(name); waiting for what it shares.") }
+        return translated("Connecting to \(name): \(EscapedName.escape(StatusRendering.remark(device)))")
     }
 
     /// What is said while no folder is offered.
@@ -76,10 +83,12 @@ enum SetupMeeting {
         }
         let who =
             names.isEmpty
-            ? "No device is connected" : "\(names.joined(separator: ", ")) shares no new folder with this device"
+            ? translated("No device is connected")
+            : translated("\(names.joined(separator: ", ")) shares no new folder with this device")
         return
-            "\(who). In a Syncthing: folder → Edit → Sharing → tick \(EscapedName.escape(status.name)); in a synctrain: "
-            + "`synctrain folder add ID PATH --device \(StatusRendering.short(status.device))…`"
+            translated(
+                "\(who). In a Syncthing: folder → Edit → Sharing → tick \(EscapedName.escape(status.name)); in a synctrain: "
+                    + "`synctrain folder add ID PATH --device \(StatusRendering.short(status.device))…`")
     }
 }
 
@@ -139,19 +148,20 @@ struct SetupSelection: Equatable {
 
     /// - Parameter free: bytes that are free on the folder's disk; nil if nobody can say.
     func lines(_ style: Style, free: Int64?) -> [String] {
-        let total = "\(Quantity.count(folder.global.files, "file")), \(Quantity.size(folder.global.bytes))"
-        let space = free.map { "; \(Quantity.size($0)) free on this disk" } ?? ""
+        let total = "\(Quantity.files(folder.global.files)), \(Quantity.size(folder.global.bytes))"
+        let space = free.map { translated("; \(Quantity.size($0)) free on this disk") } ?? ""
         let rows = directories.enumerated().map { index, entry in
             [
                 "\(index + 1)", style.name(entry.path) + "/", Quantity.size(entry.size),
-                entry.files.map { Quantity.count($0, "file") } ?? "",
+                entry.files.map { Quantity.files($0) } ?? "",
             ]
         }
         var lines = ["\(style.name(folder.id)): \(total)\(space)"]
         lines += Table.lines(rows, alignments: [.right, .left, .right, .right], width: style.width)
-        if hiddenCount > 0 { lines.append("and \(hiddenCount) more directories") }
+        if hiddenCount > 0 { lines.append(translated("and \(hiddenCount) more directories")) }
         if fileCount > 0 {
-            lines.append("and \(Quantity.count(Int64(fileCount), "file")) beside them, \(Quantity.size(fileBytes))")
+            lines.append(
+                translated("and \(Quantity.files(Int64(fileCount))) beside them, \(Quantity.size(fileBytes))"))
         }
         return lines
     }

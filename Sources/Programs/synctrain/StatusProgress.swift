@@ -1,5 +1,6 @@
 import Arithmetic
 import ControlAPI
+import Phrases
 
 /// A line on standard error that shows what the agent does while a command waits for its answer.
 struct StatusProgress: Sendable {
@@ -47,9 +48,9 @@ struct StatusProgress: Sendable {
         var parts: [String] = []
         if let folder = working ?? need {
             let name = EscapedName.escape(folder.id)
-            parts.append("\(name): \(folder.state.replacing("-", with: " "))")
+            parts.append("\(name): \(Word.shown(folder.state.replacing("-", with: " ")))")
             if let progress = folder.progress { parts.append(Self.text(progress)) }
-            if !folder.need.isZero { parts.append("\(Quantity.need(folder.need)) to come") }
+            if !folder.need.isZero { parts.append(translated("\(Quantity.need(folder.need)) to come")) }
         }
         if let transfer = status.transfers.max(by: { left($0) < left($1) }) {
             parts.append("\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %")
@@ -64,8 +65,8 @@ struct StatusProgress: Sendable {
     }
 
     private static func text(_ progress: FolderStatus.Progress) -> String {
-        let total = progress.filesTotal.map { " of \($0)" } ?? ""
-        return "\(progress.filesDone)\(total) \(progress.filesDone == 1 && total.isEmpty ? "file" : "files"), "
-            + Quantity.size(progress.bytesDone)
+        let bytes = Quantity.size(progress.bytesDone)
+        guard let total = progress.filesTotal else { return "\(Quantity.files(progress.filesDone)), \(bytes)" }
+        return translated("\(progress.filesDone) of \(total) files, \(bytes)")
     }
 }

@@ -1,13 +1,15 @@
 import ArgumentParser
 import Glibc
+import Phrases
 
 /// The command line: what is asked of the agent and how the answer is shown.
 @main
 struct Synctrain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "synctrain",
-        abstract: "Sync the files you select; fetch any other file on demand.",
-        discussion: """
+        abstract: translated("Sync the files you select; fetch any other file on demand."),
+        discussion: translated(
+            """
             Works with Syncthing devices. `synctrain setup` sets up this device step by step; `synctrain` alone shows on a \
             terminal how things are and what to do next.
 
@@ -15,17 +17,17 @@ struct Synctrain: ParsableCommand {
 
             Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
             device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
-            """,
+            """),
         version: ProgramVersion.description,
         groupedSubcommands: [
             CommandGroup(
-                name: "Start",
+                name: translated("Start"),
                 subcommands: [
                     SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, StatusCommand.self,
                     ReadyCommand.self, WaitCommand.self, UICommand.self,
                 ]),
             CommandGroup(
-                name: "Files",
+                name: translated("Files"),
                 subcommands: [
                     ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self, WhereisCommand.self,
                     FetchCommand.self, CatCommand.self, OpenCommand.self, URLCommand.self, MountCommand.self,
@@ -33,14 +35,14 @@ struct Synctrain: ParsableCommand {
                     NoteCommand.self, LogCommand.self,
                 ]),
             CommandGroup(
-                name: "Keeping",
+                name: translated("Keeping"),
                 subcommands: [
                     SelectCommand.self, DeselectCommand.self, ExplainCommand.self, NeedCommand.self, FreeCommand.self,
                     RemoveCommand.self, ExtraneousCommandGroup.self, ConflictsCommandGroup.self,
                     VersionsCommandGroup.self,
                 ]),
             CommandGroup(
-                name: "Devices and folders",
+                name: translated("Devices and folders"),
                 subcommands: [
                     PairCommand.self, UnpairCommand.self, DeviceCommandGroup.self, FolderCommandGroup.self,
                     InviteCommand.self, JoinCommand.self, DropCommandGroup.self, CompletionCommand.self,
@@ -48,7 +50,7 @@ struct Synctrain: ParsableCommand {
                     ConfigCommandGroup.self, ReloadCommand.self,
                 ]),
             CommandGroup(
-                name: "Trouble",
+                name: translated("Trouble"),
                 subcommands: [
                     DoctorCommand.self, ReachCommand.self, ScanCommand.self, ScrubCommand.self,
                     RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self,

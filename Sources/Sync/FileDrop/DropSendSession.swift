@@ -111,7 +111,7 @@ package struct DropSendSession: Sendable {
         do {
             address = try LinkAddress(parsing: name)
         } catch {
-            throw ControlError(.invalidRequest, error.message, path: name)
+            throw ControlError(.invalidRequest, message: error.message, path: name)
         }
         if let device = known.first(where: { $0.addresses.contains(address.description) }) { return .device(device.id) }
         return .address(address)

@@ -42,7 +42,7 @@ package struct LinkDialer: Sendable {
         do {
             address = try LinkAddress(parsing: AddressSyntax.completed(text))
         } catch {
-            throw ControlError(.invalidRequest, error.message, path: text)
+            throw ControlError(.invalidRequest, message: error.message, path: text)
         }
         guard address.isDialable, transports.contains(where: { $0.serves(address) }) else {
             throw ControlError(

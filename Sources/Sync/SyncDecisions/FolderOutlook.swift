@@ -81,25 +81,27 @@ package struct FolderOutlook: Sendable {
     package var waits: [FolderWait] {
         let condition = status.condition
         if condition == .paused {
-            let end = pausedUntil.map { " until \($0)" } ?? ""
             return [
                 FolderWait(
-                    reason: .paused, message: "the folder is paused\(end)",
-                    remedy: "`synctrain resume \(folder)` resumes it")
+                    reason: .paused,
+                    text: pausedUntil.map { Phrase("the folder is paused until \($0)") }
+                        ?? Phrase("the folder is paused"),
+                    remedyText: Phrase("`synctrain resume \(folder)` resumes it"))
             ]
         }
         if condition == .lowSpace {
             return [
                 wait(
-                    .space, status.message ?? "the disk is full", total,
-                    "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
-                        + "files")
+                    .space, status.message.map { "\($0)" } ?? Phrase("the disk is full"), total,
+                    Phrase(
+                        "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
+                            + "files"))
             ]
         }
         if condition.isFailure {
             return [
                 wait(
-                    .halted, status.message ?? "the folder cannot sync",
+                    .halted, status.message.map { "\($0)" } ?? Phrase("the folder cannot sync"),
                     nil, Self.remedy(for: condition, folder: folder))
             ]
         }
@@ -107,29 +109,27 @@ package struct FolderOutlook: Sendable {
         if peers.isEmpty {
             waits.append(
                 wait(
-                    .unshared, "the folder is not shared with any device", nil,
-                    "`synctrain folder add \(folder) PATH --device DEVICE`, with the path it has, shares it"))
+                    .unshared, Phrase("the folder is not shared with any device"), nil,
+                    Phrase("`synctrain folder add \(folder) PATH --device DEVICE`, with the path it has, shares it")))
         }
         waits += aboutPeers + aboutNeed
         if let waiting = status.waiting {
             waits.append(
                 wait(
                     .policy,
-                    "\(waiting.files) of the needed files \(Self.verb(waiting.files)) waiting "
-                        + (Self.conditions[waiting.reason ?? ""] ?? "for another link"),
-                    (waiting.files, waiting.bytes), waiting.message))
+                    Self.held(waiting.files, waiting.reason), (waiting.files, waiting.bytes), "\(waiting.message)"))
         }
         if !status.problems.isEmpty {
             waits.append(
                 wait(
-                    .problems, "\(status.errors) of its names have errors", nil,
-                    "`synctrain status` shows what to do; the agent retries automatically"))
+                    .problems, Phrase("\(status.errors) of its names have errors"), nil,
+                    Phrase("`synctrain status` shows what to do; the agent retries automatically")))
         }
         if waits.isEmpty, !status.need.isZero, condition.isAtRest {
             waits.append(
                 wait(
-                    .unavailable, "the connected devices do not send the needed files", total,
-                    "`synctrain fetch` retries at once; otherwise the agent retries when a device connects"))
+                    .unavailable, Phrase("the connected devices do not send the needed files"), total,
+                    Phrase("`synctrain fetch` retries at once; otherwise the agent retries when a device connects")))
         }
         return waits
     }
@@ -137,22 +137,33 @@ package struct FolderOutlook: Sendable {
     // MARK: -
 
     /// What a policy waits for, by the reason that `FolderStatus.Waiting` has.
-    private static let conditions = [
-        "metered": "while the connection is metered", "battery": "while the battery is low",
-    ]
+    private static func held(_ files: Int64, _ reason: String?) -> Phrase {
+        switch reason {
+        case "metered":
+            Phrase(
+                files, one: "\(files) of the needed files is waiting while the connection is metered",
+                many: "\(files) of the needed files are waiting while the connection is metered")
+        case "battery":
+            Phrase(
+                files, one: "\(files) of the needed files is waiting while the battery is low",
+                many: "\(files) of the needed files are waiting while the battery is low")
+        default:
+            Phrase(
+                files, one: "\(files) of the needed files is waiting for another link",
+                many: "\(files) of the needed files are waiting for another link")
+        }
+    }
 
     private var total: (Int64, Int64) { (status.need.files, status.need.bytes) }
 
     private func wait(
-        _ reason: FolderWait.Reason, _ message: String, _ amount: (files: Int64, bytes: Int64)?, _ remedy: String,
+        _ reason: FolderWait.Reason, _ text: Phrase, _ amount: (files: Int64, bytes: Int64)?, _ remedy: Phrase,
         _ devices: [Peer] = []
     ) -> FolderWait {
         FolderWait(
-            reason: reason, message: message, remedy: remedy, devices: devices.map(\.id.description),
+            reason: reason, text: text, remedyText: remedy, devices: devices.map(\.id.description),
             files: amount?.files, bytes: amount?.bytes)
     }
-
-    private static func verb(_ count: Int64) -> String { count == 1 ? "is" : "are" }
 
     private static func names(_ peers: [Peer]) -> String {
         peers.map { $0.name.isEmpty ? $0.id.shortID.description : $0.name }.joined(separator: ", ")
@@ -168,38 +179,42 @@ package struct FolderOutlook: Sendable {
         if !paused.isEmpty {
             waits.append(
                 wait(
-                    .devicePaused, "\(Self.names(paused)) is paused here", nil,
+                    .devicePaused, Phrase("\(Self.names(paused)) is paused here"), nil,
                     "`synctrain resume \(Self.reference(paused))`", paused))
         }
         let silent = peers.filter { !$0.hasIndex && !$0.isConnected && !$0.isPaused }
         if !silent.isEmpty {
             waits.append(
                 wait(
-                    .index, "\(Self.names(silent)) has not sent its index yet", nil,
-                    "switch that device on, with the folder shared with this one; `synctrain device list` shows why it is "
-                        + "not connected", silent))
+                    .index, Phrase("\(Self.names(silent)) has not sent its index yet"), nil,
+                    Phrase(
+                        "switch that device on, with the folder shared with this one; `synctrain device list` shows why it is "
+                            + "not connected"), silent))
         }
         let resting = peers.filter { $0.isConnected && $0.sharing == .paused }
         if !resting.isEmpty {
             waits.append(
-                wait(.pausedThere, "\(Self.names(resting)) has paused it", nil, "resume the folder there", resting))
+                wait(
+                    .pausedThere, Phrase("\(Self.names(resting)) has paused it"), nil,
+                    Phrase("resume the folder there"), resting))
         }
         let sealed = peers.filter { $0.sharing == .encrypted }
         if !sealed.isEmpty {
             waits.append(
                 wait(
                     .encryptedThere,
-                    "\(Self.names(sealed)) keeps the folder encrypted, which is not supported yet",
+                    Phrase("\(Self.names(sealed)) keeps the folder encrypted, which is not supported yet"),
                     nil,
-                    "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
-                        + "and run `synctrain reload`; or stop sharing the folder with it", sealed))
+                    Phrase(
+                        "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
+                            + "and run `synctrain reload`; or stop sharing the folder with it"), sealed))
         }
         let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
         if !foreign.isEmpty {
             waits.append(
                 wait(
-                    .unsharedThere, "\(Self.names(foreign)) does not share it with this device", nil,
-                    "accept or share the folder `\(folder)` there", foreign))
+                    .unsharedThere, Phrase("\(Self.names(foreign)) does not share it with this device"), nil,
+                    Phrase("accept or share the folder `\(folder)` there"), foreign))
         }
         return waits
     }
@@ -217,39 +232,43 @@ package struct FolderOutlook: Sendable {
                 waits.append(
                     wait(
                         .unavailable,
-                        "no device has reported a complete copy of \(lack.files) of the needed files", amount,
-                        "switch on the device that made them, as shown by `synctrain stat`; it may still be sending them "
-                            + "to another"))
+                        Phrase("no device has reported a complete copy of \(lack.files) of the needed files"), amount,
+                        Phrase(
+                            "switch on the device that made them, as shown by `synctrain stat`; it may still be sending them "
+                                + "to another")))
             } else if !holders.contains(where: { $0.isConnected || $0.isPaused }) {
                 waits.append(
                     wait(
                         .holder,
-                        "\(lack.files) of the needed files \(Self.verb(lack.files)) on \(Self.names(holders)), not connected",
+                        Phrase(
+                            lack.files,
+                            one: "\(lack.files) of the needed files is on \(Self.names(holders)), not connected",
+                            many: "\(lack.files) of the needed files are on \(Self.names(holders)), not connected"),
                         amount,
-                        "switch one of them on; `synctrain device list` shows why it is not connected", holders))
+                        Phrase("switch one of them on; `synctrain device list` shows why it is not connected"), holders)
+                )
             }
         }
         return waits
     }
 
     /// What lets a folder go on that has stopped itself.
-    package static func remedy(for state: FolderState, folder: String) -> String {
-        let repair = "`synctrain folder repair \(folder)`"
+    package static func remedy(for state: FolderState, folder: String) -> Phrase {
         switch state {
         case .haltedRootEmptied, .haltedMassDelete:
-            return "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices "
-                + "too; otherwise "
-                + "\(repair) restores the files"
+            return Phrase(
+                "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices too; otherwise "
+                    + "`synctrain folder repair \(folder)` restores the files")
         case .haltedRootMissing, .haltedMarkerMissing:
-            return "if the disk is not mounted, mount it; otherwise run \(repair)"
+            return Phrase("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(folder)`")
         case .selectionError:
-            return
+            return Phrase(
                 "correct the line of .stignore in the message, or set the mode with `synctrain folder mode "
-                + "\(folder) full` or `selective`"
+                    + "\(folder) full` or `selective`")
         default:
-            return
+            return Phrase(
                 "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "
-                + "\(folder)`"
+                    + "\(folder)`")
         }
     }
 }

@@ -14,6 +14,7 @@ final class Schemas {
     func schema(of type: any Decodable.Type) -> JSON {
         if let words = Self.words(type) { return ["type": "string", "enum": words] }
         if type == ControlError.Code.self { return ["type": "string"] }
+        if type == Phrase.Argument.self { return ["oneOf": [["type": "string"], schema(of: Phrase.self)]] }
         if let simple = Self.simple[ObjectIdentifier(type)] { return simple }
         if let list = type as? any ListShaped.Type { return list.schema(self) }
         let name = Self.name(of: type)

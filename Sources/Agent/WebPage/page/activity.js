@@ -252,7 +252,7 @@ const jobStates = { running: t`running`, done: t`done`, failed: t`failed`, cance
 function jobClass(job) { return { done: "good", failed: "bad", cancelled: "warn" }[job.state] ?? ""; }
 
 function jobText(job) {
-  if (job.error) return job.error.message;
+  if (job.error) return said(job.error.message, job.error.text);
   const { progress } = job;
   if (job.state !== "running" || !progress) return "";
   if (progress.bytesTotal) {
@@ -286,7 +286,7 @@ export function troubles(status, app) {
     if (folder.message) list.push({ what, message: folder.message, link: isHalted(folder) ? ["attention"] : undefined });
     for (const wait of folder.waits ?? []) {
       if (wait.reason === "paused" || wait.reason === "halted" && folder.message) continue;
-      list.push({ what, message: wait.message, remedy: wait.remedy, isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
+      list.push({ what, message: said(wait.message, wait.text), remedy: said(wait.remedy, wait.remedyText), isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
     }
     if (folder.watch && ["partial", "failed"].includes(folder.watch.state)) {
       list.push({ what, message: folder.watch.message ?? t`Not all changes are noticed immediately; the next scan finds them.` });

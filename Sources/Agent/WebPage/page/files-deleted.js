@@ -66,7 +66,7 @@ export class DeletedList {
     return h("li", {},
       h("bdi", { class: "name", title: shown(file.path) }, name), below === this.at.path ? null : h("bdi", { class: "where" }, shown(below)),
       h("span", { class: "quiet" },
-        file.deletedBy ? t`deleted ${when(file.archived)} by ${this.#maker(file.deletedBy)}` : t`deleted ${when(file.archived)}`, `, ${bytes(file.size)}`,
+        file.deletedBy ? t`deleted ${when(file.archived)} by ${this.#maker(file.deletedBy)}` : t.as("time")`deleted ${when(file.archived)}`, `, ${bytes(file.size)}`,
         file.versions > 1 ? `, ${plural(file.versions, "{1} version", "{1} versions")}` : ""),
       h("span", { class: "tools" },
         button(t`Restore`, async () => {

@@ -47,7 +47,7 @@ export function readySection(app) {
         h("span", { class: "numbers" }, numbers(folder))),
       folder.ready || share === null ? null
         : h("progress", { max: 100, value: share, "aria-label": t`${shown(folder.label || folder.id)}: ${share} % here` }),
-      waits.map(({ message, remedy }) => h("p", { class: "quiet" }, `${said(message)}; ${said(remedy)}`)));
+      waits.map(({ message, text, remedy, remedyText }) => h("p", { class: "quiet" }, `${said(message, text)}; ${said(remedy, remedyText)}`)));
   }
 
   async function finish(folders) {

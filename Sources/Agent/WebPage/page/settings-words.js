@@ -126,7 +126,7 @@ export function wordOf(value) {
 
 /** What may be entered, as the agent says it in English; `a number from 1 to 60` has its numbers from there. */
 export function allowedWords({ kind, allowed }) {
-  const range = /^(?:(\d+), or )?a number from (\d+) to (\d+)$/.exec(allowed);
+  const range = /^(?:(-?\d+), or )?a number from (\d+) to (\d+)$/.exec(allowed);
   if (range) {
     const [, also, least, most] = range;
     return also ? t`${also}, or a number from ${least} to ${most}` : t`a number from ${least} to ${most}`;

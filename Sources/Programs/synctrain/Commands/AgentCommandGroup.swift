@@ -1,9 +1,10 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct AgentCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "agent", abstract: "Run, start, stop or install the agent.",
+        commandName: "agent", abstract: translated("Run, start, stop or install the agent."),
         subcommands: [
             AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentInstallCommand.self,
         ])
@@ -11,17 +12,18 @@ struct AgentCommandGroup: ParsableCommand {
 
 struct AgentRunCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run the agent in the foreground until SIGTERM or SIGINT.",
-        discussion: "Logs to standard error; prints `ready` on standard output once it accepts connections and "
-            + "requests.")
+        commandName: "run", abstract: translated("Run the agent in the foreground until SIGTERM or SIGINT."),
+        discussion: translated(
+            "Logs to standard error; prints `ready` on standard output once it accepts connections and "
+                + "requests."))
     static let handlesSignals = true
 
-    @Option(help: ArgumentHelp("Log format, text or json; as configured if omitted.", valueName: "format"))
+    @Option(help: ArgumentHelp(translated("Log format, text or json; as configured if omitted."), valueName: "format"))
     var logFormat: CommandEnvironment.RunOptions.LogFormat?
 
     @Option(
         help: ArgumentHelp(
-            "Log level: trace, debug, info, notice, warning, error or critical; as configured if omitted.",
+            translated("Log level: trace, debug, info, notice, warning, error or critical; as configured if omitted."),
             valueName: "level"))
     var logLevel: CommandEnvironment.RunOptions.LogLevel?
 
@@ -42,9 +44,9 @@ struct AgentRunCommand: RunnableCommand {
 
 struct AgentStartCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start the agent in the background and wait until it is ready.")
+        commandName: "start", abstract: translated("Start the agent in the background and wait until it is ready."))
 
-    @Option(help: ArgumentHelp("Timeout in seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp(translated("Timeout in seconds."), valueName: "seconds"))
     var timeout = 30
 
     @OptionGroup var global: GlobalOptions
@@ -52,17 +54,17 @@ struct AgentStartCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let timeout = Duration.seconds(max(1, min(timeout, 3600)))
         guard try await AgentProcess.startIfNeeded(in: context, timeout: timeout) else {
-            return try context.remark("The agent is already running.")
+            return try context.remark(translated("The agent is already running."))
         }
-        try context.remark("The agent is running. Log: \(try context.places().logFile)")
+        try context.remark(translated("The agent is running. Log: \(try context.places().logFile)"))
     }
 }
 
 struct AgentStopCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop the agent and wait until it has exited.")
+        commandName: "stop", abstract: translated("Stop the agent and wait until it has exited."))
 
-    @Option(help: ArgumentHelp("Timeout in seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp(translated("Timeout in seconds."), valueName: "seconds"))
     var timeout = 10
 
     @OptionGroup var global: GlobalOptions
@@ -71,13 +73,13 @@ struct AgentStopCommand: RunnableCommand {
         let places = try context.places()
         try await context.environment.connect(places).call(Endpoints.stop)
         try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
-        try context.remark("The agent has stopped.")
+        try context.remark(translated("The agent has stopped."))
     }
 }
 
 struct AgentInstallCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "install", abstract: "Install the agent as a systemd user unit.")
+        commandName: "install", abstract: translated("Install the agent as a systemd user unit."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -90,13 +92,14 @@ struct AgentInstallCommand: RunnableCommand {
             try context.output.print(packaged)
         } else {
             if try unit.isOtherwiseInstalled() {
-                try context.confirm("\(unit.path) exists and differs. Replace it?")
+                try context.confirm(translated("\(unit.path) exists and differs. Replace it?"))
             }
             try unit.install()
             try context.output.print(unit.path)
         }
         try context.remark(
-            "Enable it: systemctl --user daemon-reload && systemctl --user enable --now \(SystemdUnit.name)")
+            translated("Enable it: systemctl --user daemon-reload && systemctl --user enable --now \(SystemdUnit.name)")
+        )
     }
 }
 

@@ -1,11 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct CatCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Write a file to standard output, downloading missing blocks.")
+        commandName: "cat", abstract: translated("Write a file to standard output, downloading missing blocks."))
 
-    @Argument(help: "File.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String
 
     // A suffix, -N, begins like an option.
@@ -23,7 +24,7 @@ struct CatCommand: RunnableCommand {
 /// `A-B`, `A-` or `-N` on the command line.
 struct ByteRangeArgument: ExpressibleByArgument, Equatable, Sendable {
     static let help = ArgumentHelp(
-        "Bytes A-B, counted from 0, both included; A- to the end, -N for the last N.", valueName: "a-b")
+        translated("Bytes A-B, counted from 0, both included; A- to the end, -N for the last N."), valueName: "a-b")
 
     var range: ByteRange
 

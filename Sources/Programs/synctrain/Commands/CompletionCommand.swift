@@ -1,20 +1,23 @@
 import ArgumentParser
 import Arithmetic
 import ControlAPI
+import Phrases
 
 struct CompletionCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "completion", abstract: "Show how much of a folder this device and the others have.",
-        discussion: """
+        commandName: "completion", abstract: translated("Show how much of a folder this device and the others have."),
+        discussion: translated(
+            """
             Percentages are by bytes: of what each device wants, and of a complete copy. A device does not want \
             files it has reported as not selected. A Syncthing device reports an ignored file only once it has seen \
             it; until then the file counts as still needed.
-            """)
+            """))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
-    @Option(help: ArgumentHelp("Device id or name; `this` for this device.", valueName: "device"))
+    @Option(
+        help: ArgumentHelp(translated("Device id or name; `this` for this device."), valueName: translated("device")))
     var device: String?
 
     @OptionGroup var global: GlobalOptions
@@ -30,9 +33,13 @@ struct CompletionCommand: RunnableCommand {
             folder.devices.map { Self.row(folder, $0, context.style) }
         }
         guard !rows.isEmpty else {
-            return try context.remark("No folders yet. Add one with `synctrain folder add`.")
+            return try context.remark(translated("No folders yet. Add one with `synctrain folder add`."))
         }
-        let heading = ["folder", "device", "of selection", "of full copy", "has", "still needs"]
+        let heading = [
+            translated("folder"), translated("device"), translated("of selection"), translated("of full copy"),
+            translated("has"),
+            translated("still needs"),
+        ]
         for line in Table.lines([heading] + rows, width: context.outputWidth) { try context.output.print(line) }
     }
 
@@ -40,11 +47,11 @@ struct CompletionCommand: RunnableCommand {
         _ folder: CompletionAnswer.Folder, _ device: CompletionAnswer.Device, _ style: Style
     ) -> [String] {
         let name = device.name.isEmpty ? StatusRendering.short(device.id) : device.name
-        let cells = [style.name(folder.folder), style.name(name) + (device.isThis ? " (this device)" : "")]
-        guard device.hasIndex else { return cells + ["-", "-", "not reported yet", "-"] }
+        let cells = [style.name(folder.folder), style.name(name) + (device.isThis ? translated(" (this device)") : "")]
+        guard device.hasIndex else { return cells + ["-", "-", translated("not reported yet"), "-"] }
         return cells + [
             percent(device.wanted), percent(device.copy),
-            "\(Quantity.count(device.held.files, "file")), \(Quantity.size(device.held.bytes))",
+            "\(Quantity.files(device.held.files)), \(Quantity.size(device.held.bytes))",
             Quantity.need(device.missing),
         ]
     }

@@ -1,14 +1,16 @@
 import AgentConfiguration
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ConfigCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Show or change settings of this device.",
-        discussion: """
+        commandName: "config", abstract: translated("Show or change settings of this device."),
+        discussion: translated(
+            """
             Changes config.toml, keeps its comments, and applies the change in a running agent. Settings of folders and \
             devices: `synctrain folder set`, `synctrain device set`.
-            """,
+            """),
         subcommands: [
             ConfigListCommand.self, ConfigGetCommand.self, ConfigSetCommand.self, ConfigUnsetCommand.self,
             ConfigPathCommand.self,
@@ -17,7 +19,7 @@ struct ConfigCommandGroup: ParsableCommand {
 
 struct ConfigListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List all settings and their values.")
+        commandName: "list", abstract: translated("List all settings and their values."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -30,14 +32,15 @@ struct ConfigListCommand: RunnableCommand {
 
 struct ConfigGetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "get", abstract: "Print the value of a setting.",
-        discussion: """
+        commandName: "get", abstract: translated("Print the value of a setting."),
+        discussion: translated(
+            """
             Prints the value alone. A proxy is printed without its password.
 
             Example: synctrain config get limits.up
-            """)
+            """))
 
-    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
 
     @OptionGroup var global: GlobalOptions
@@ -50,20 +53,21 @@ struct ConfigGetCommand: RunnableCommand {
 
 struct ConfigSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Change a setting.",
+        commandName: "set", abstract: translated("Change a setting."),
         discussion: SettingWords.help(
             .agent,
-            """
-            Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
-            setting says otherwise.
+            translated(
+                """
+                Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
+                setting says otherwise.
 
-            Example: synctrain config set limits.up 2MiB/s
-            """))
+                Example: synctrain config set limits.up 2MiB/s
+                """)))
 
-    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
 
-    @Argument(help: "Value; several for a list.")
+    @Argument(help: ArgumentHelp(translated("Value; several for a list.")))
     var value: [String]
 
     @OptionGroup var global: GlobalOptions
@@ -78,9 +82,9 @@ struct ConfigSetCommand: RunnableCommand {
 
 struct ConfigUnsetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unset", abstract: "Reset a setting to its default.")
+        commandName: "unset", abstract: translated("Reset a setting to its default."))
 
-    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
 
     @OptionGroup var global: GlobalOptions
@@ -93,7 +97,7 @@ struct ConfigUnsetCommand: RunnableCommand {
 
 struct ConfigPathCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the path of the configuration file.")
+        commandName: "path", abstract: translated("Print the path of the configuration file."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -104,20 +108,21 @@ struct ConfigPathCommand: RunnableCommand {
 
 struct FolderSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Change a folder's settings.",
+        commandName: "set", abstract: translated("Change a folder's settings."),
         discussion: SettingWords.help(
             .folder,
-            """
-            Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
+            translated(
+                """
+                Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
 
-            Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
-            """))
+                Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
+                """)))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
     @Argument(
-        help: ArgumentHelp("Settings to change; KEY= for the default.", valueName: "key=value"),
+        help: ArgumentHelp(translated("Settings to change; KEY= for the default."), valueName: "key=value"),
         completion: .list(SettingWords.assignments(.folder)))
     var settings: [String]
 
@@ -137,13 +142,13 @@ struct FolderSetCommand: RunnableCommand {
 
 struct FolderGetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "get", abstract: "Show a folder's settings.",
-        discussion: "Example: synctrain folder get photos rescan-interval")
+        commandName: "get", abstract: translated("Show a folder's settings."),
+        discussion: translated("Example: synctrain folder get photos rescan-interval"))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: "Setting; all without it.", completion: .list(SettingWords.keys(.folder)))
+    @Argument(help: ArgumentHelp(translated("Setting; all without it.")), completion: .list(SettingWords.keys(.folder)))
     var key: String?
 
     @OptionGroup var global: GlobalOptions
@@ -161,13 +166,13 @@ struct FolderGetCommand: RunnableCommand {
 
 struct DeviceGetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "get", abstract: "Show a device's settings.",
-        discussion: "Example: synctrain device get nas addresses")
+        commandName: "get", abstract: translated("Show a device's settings."),
+        discussion: translated("Example: synctrain device get nas addresses"))
 
-    @Argument(help: "Device id or name.")
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
-    @Argument(help: "Setting; all without it.", completion: .list(SettingWords.keys(.device)))
+    @Argument(help: ArgumentHelp(translated("Setting; all without it.")), completion: .list(SettingWords.keys(.device)))
     var key: String?
 
     @OptionGroup var global: GlobalOptions
@@ -198,14 +203,14 @@ enum SettingWords {
 
     /// A command's help, and the settings that can be changed.
     static func help(_ scope: SettingDeclaration.Scope, _ text: String) -> String {
-        "\(text)\n\nSettings:\n\n\(table(scope))"
+        "\(text)\n\n\(translated("Settings:"))\n\n\(table(scope))"
     }
 
     /// The settings that can be changed, for help.
     private static func table(_ scope: SettingDeclaration.Scope) -> String {
         SettingsSchema.declarations(scope).filter { $0.changedBy == nil }.map { setting in
             let words = setting.kind.words.isEmpty ? "" : " (\(setting.kind.words.joined(separator: ", ")))"
-            return "\(setting.key): \(setting.summary)\(words)"
+            return "\(setting.key): \(Translation.current.text(of: setting.summary))\(words)"
         }.joined(separator: "\n")
     }
 
@@ -214,7 +219,7 @@ enum SettingWords {
         do throws(ConfigurationError) {
             _ = try SettingsSchema.declaration(scope, key)
         } catch {
-            throw ControlError(.invalidRequest, error.message, path: key)
+            throw ControlError(.invalidRequest, message: error.message, path: key)
         }
     }
 
@@ -275,15 +280,17 @@ extension CommandContext {
         for setting in answer.settings {
             let (from, to) = (shown(setting.from), shown(setting.to))
             let what = (subject.map { style.name($0) + " " } ?? "") + setting.key
-            let restart = setting.needsRestart ? " Restart the agent to apply." : ""
-            try output.print(from == to ? "\(what): \(to) (unchanged)." : "\(what): \(to) (was \(from)).\(restart)")
+            let restart = setting.needsRestart ? translated(" Restart the agent to apply.") : ""
+            try output.print(
+                from == to
+                    ? translated("\(what): \(to) (unchanged).") : translated("\(what): \(to) (was \(from)).\(restart)"))
         }
     }
 
-    private func shown(_ value: String) -> String { value.isEmpty ? "not set" : EscapedName.escape(value) }
+    private func shown(_ value: String) -> String { value.isEmpty ? translated("not set") : EscapedName.escape(value) }
 
     fileprivate func show(_ settings: [SettingState]) throws {
-        let rows = settings.map { [$0.key, EscapedName.escape($0.value), $0.isDefault ? "default" : ""] }
+        let rows = settings.map { [$0.key, EscapedName.escape($0.value), $0.isDefault ? translated("default") : ""] }
         for line in Table.lines(rows, width: outputWidth) { try output.print(line) }
     }
 

@@ -1,22 +1,24 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ConflictsCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conflicts", abstract: "List and resolve conflicting versions of files.",
-        discussion: """
+        commandName: "conflicts", abstract: translated("List and resolve conflicting versions of files."),
+        discussion: translated(
+            """
             If two devices change a file independently, the newer version keeps the file's name; the other becomes a \
             conflict copy beside it. Mine is the version this device had, theirs is the other one; on a device that \
             had neither, mine is the one with the file's name.
-            """,
+            """),
         subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self])
 }
 
 struct ConflictsListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List conflicts with device, size and time of both versions.")
+        commandName: "list", abstract: translated("List conflicts with device, size and time of both versions."))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
     @OptionGroup var global: GlobalOptions
@@ -33,10 +35,10 @@ struct ConflictsListCommand: RunnableCommand {
 
 struct ConflictsShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the conflicts of a file and the differences between texts.",
-        discussion: "Shows the output of diff(1), from theirs to mine.")
+        commandName: "show", abstract: translated("Show the conflicts of a file and the differences between texts."),
+        discussion: translated("Shows the output of diff(1), from theirs to mine."))
 
-    @Argument(help: "File, or one of its conflict copies.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File, or one of its conflict copies.")), completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -55,20 +57,21 @@ struct ConflictsShowCommand: RunnableCommand {
 
 struct ConflictsResolveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "Resolve conflicts on all devices.",
-        discussion: """
+        commandName: "resolve", abstract: translated("Resolve conflicts on all devices."),
+        discussion: translated(
+            """
             mine and theirs keep one version under the file's name; the other is archived if the folder has an \
             archive (`synctrain versions`), else deleted. both gives the conflict copy an ordinary name.
 
             Example: synctrain conflicts resolve docs:report.txt --keep mine
-            """)
+            """))
 
     enum Keep: String, ExpressibleByArgument, CaseIterable { case mine, theirs, both }
 
-    @Argument(help: "Files, or their conflict copies.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files, or their conflict copies.")), completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("Version to keep: mine, theirs or both.", valueName: "which"))
+    @Option(help: ArgumentHelp(translated("Version to keep: mine, theirs or both."), valueName: "which"))
     var keep: Keep
 
     @OptionGroup var global: GlobalOptions
@@ -85,7 +88,7 @@ struct ConflictsResolveCommand: RunnableCommand {
         }
         let failed = answer.outcomes.count { $0.problem != nil }
         if failed > 0 {
-            throw ControlError(.someFailed, "\(Quantity.count(Int64(failed), "conflict")) could not be resolved.")
+            throw ControlError(.someFailed, "\(Quantity.conflicts(Int64(failed))) could not be resolved.")
         }
     }
 }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct DeviceCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "Manage the devices this one shares folders with.",
+        commandName: "device", abstract: translated("Manage the devices this one shares folders with."),
         subcommands: [
             DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
             DeviceSetCommand.self, DeviceGetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self,
@@ -13,10 +14,10 @@ struct DeviceCommandGroup: ParsableCommand {
 
 struct DeviceListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List devices and their connections.",
-        discussion: "Without a running agent, lists the configured devices.")
+        commandName: "list", abstract: translated("List devices and their connections."),
+        discussion: translated("Without a running agent, lists the configured devices."))
 
-    @Flag(help: "List pending devices: unknown devices that tried to connect.")
+    @Flag(help: ArgumentHelp(translated("List pending devices: unknown devices that tried to connect.")))
     var pending = false
 
     @OptionGroup var global: GlobalOptions
@@ -28,18 +29,18 @@ struct DeviceListCommand: RunnableCommand {
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingDeviceList(devices: devices)))
             } else if devices.isEmpty {
-                try context.remark("No pending devices.")
+                try context.remark(translated("No pending devices."))
             } else {
                 for line in rendering.pending(devices) { try context.output.print(line) }
             }
             return
         }
         let (devices, _, isFromAgent) = try await context.known()
-        if !isFromAgent { try context.remark("The agent is not running; showing the configuration.") }
+        if !isFromAgent { try context.remark(translated("The agent is not running; showing the configuration.")) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceList(devices: devices)))
         } else if devices.isEmpty {
-            try context.remark("No devices yet. Add one with `synctrain device add`.")
+            try context.remark(translated("No devices yet. Add one with `synctrain device add`."))
         } else {
             for line in rendering.devices(devices) { try context.output.print(line) }
         }
@@ -54,17 +55,18 @@ struct PendingDeviceList: Codable, Equatable {
 
 struct DeviceAddCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a device by its id.")
+        commandName: "add", abstract: translated("Add a device by its id."))
 
-    @Argument(help: "Device id.")
+    @Argument(help: ArgumentHelp(translated("Device id.")))
     var id: String
 
-    @Option(help: ArgumentHelp("Name for the device; its own name if omitted.", valueName: "name"))
+    @Option(help: ArgumentHelp(translated("Name for the device; its own name if omitted."), valueName: "name"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "Address, for example 192.168.1.5, nas.local:22001, relay://HOST:PORT/?id=… or dynamic; repeatable.",
+            translated(
+                "Address, for example 192.168.1.5, nas.local:22001, relay://HOST:PORT/?id=… or dynamic; repeatable."),
             valueName: "address"))
     var address: [String] = []
 
@@ -78,12 +80,12 @@ struct DeviceAddCommand: RunnableCommand {
 
 struct DeviceRenameCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Rename a device on this device.")
+        commandName: "rename", abstract: translated("Rename a device on this device."))
 
-    @Argument(help: "Device id or name.")
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
-    @Argument(help: "New name.")
+    @Argument(help: ArgumentHelp(translated("New name.")))
     var name: String
 
     @OptionGroup var global: GlobalOptions
@@ -95,10 +97,11 @@ struct DeviceRenameCommand: RunnableCommand {
 
 struct DeviceRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a device and stop sharing folders with it. Files are kept.",
-        discussion: "Asks for confirmation.")
+        commandName: "remove",
+        abstract: translated("Remove a device and stop sharing folders with it. Files are kept."),
+        discussion: translated("Asks for confirmation."))
 
-    @Argument(help: "Device id or name.")
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
     @OptionGroup var global: GlobalOptions
@@ -106,7 +109,8 @@ struct DeviceRemoveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await question(context)) }
         try await context.edit(.removeDevice(device))
-        try Removed(device).say("Removed device \(context.style.name(device)). Files are kept.", in: context)
+        try Removed(device).say(
+            translated("Removed device \(context.style.name(device)). Files are kept."), in: context)
     }
 
     /// Throws `noSuchDevice` if there is none to ask about.
@@ -120,8 +124,8 @@ struct DeviceRemoveCommand: RunnableCommand {
         let short = StatusRendering.short(found.id)
         let name = found.name.isEmpty ? short : "\(EscapedName.escape(found.name)) (\(short))"
         let shared = known.folders.filter { $0.devices.contains(found.id) }.map { EscapedName.escape($0.id) }
-        let folders = shared.isEmpty ? "" : ", which shares \(shared.joined(separator: ", "))"
-        return "Remove device \(name)\(folders)? Files are kept."
+        let folders = shared.isEmpty ? "" : translated(", which shares \(shared.joined(separator: ", "))")
+        return translated("Remove device \(name)\(folders)? Files are kept.")
     }
 
     /// The argument in the form that ids are shown in.

@@ -1,11 +1,13 @@
 import ArgumentParser
 import ControlAPI
 import Diagnosis
+import Phrases
 
 struct DoctorCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Check this device and show what helps.",
-        discussion: """
+        commandName: "doctor", abstract: translated("Check this device and show what helps."),
+        discussion: translated(
+            """
             Checks the configuration, keys and their permissions, the index, the clock, listening and reachability, every \
             device and every address tried, whether each folder is shared on both sides, watching, free space, Bluetooth, \
             thumbnails, mounting and the service. Each finding says why it matters and what helps, as a command where \
@@ -18,13 +20,15 @@ struct DoctorCommand: RunnableCommand {
 
             Exits with 0 if there is no problem, else with 1; warnings and notes are not problems. With --bundle it exits with 0 once \
             the file is written.
-            """)
+            """))
 
-    @Flag(name: [.short, .long], help: "Show everything that was checked, one finding a line.")
+    @Flag(
+        name: [.short, .long], help: ArgumentHelp(translated("Show everything that was checked, one finding a line.")))
     var verbose = false
 
     @Option(
-        help: ArgumentHelp("Write a support file without names, addresses and keys (.tar.gz).", valueName: "file"),
+        help: ArgumentHelp(
+            translated("Write a support file without names, addresses and keys (.tar.gz)."), valueName: "file"),
         completion: .file())
     var bundle: String?
 
@@ -55,7 +59,9 @@ struct DoctorCommand: RunnableCommand {
                 "\(Table.pad(Quantity.size(Int64(member.bytes.count)), to: 9, .right))  \(member.name)")
         }
         try context.remark(
-            "In \(context.style.name(path)), names, paths, device ids, addresses and keys are replaced. Read it before you send it."
+            translated(
+                "In \(context.style.name(path)), names, paths, device ids, addresses and keys are replaced. Read it before you send it."
+            )
         )
     }
 }
@@ -88,19 +94,21 @@ struct Examination {
             // What hinders the start is said already.
             guard !own.contains(where: { $0.code == "identity" }) else { return DoctorReport(findings: own) }
             let stopped = DoctorFinding(
-                .agent, "agent", .problem, "The agent is not running.", why: "Nothing is synced.",
-                remedy: "Start it.", command: "\(facts.program) agent start")
+                .agent, "agent", .problem, translated("The agent is not running."),
+                why: translated("Nothing is synced."),
+                remedy: translated("Start it."), command: "\(facts.program) agent start")
             return DoctorReport(findings: [stopped] + own)
         } catch let error as ControlError where error.code == .notFound {
             let old = DoctorFinding(
-                .agent, "agent", .warning, "The agent is of an older version than this program.",
-                why: "It cannot be asked what it finds.", remedy: "Restart it.",
+                .agent, "agent", .warning, translated("The agent is of an older version than this program."),
+                why: translated("It cannot be asked what it finds."), remedy: translated("Restart it."),
                 command: "\(facts.program) agent stop && \(facts.program) agent start")
             return DoctorReport(findings: [old] + own)
         } catch let error as ControlError {
             let failed = DoctorFinding(
-                .agent, "agent", .problem, "The agent could not say what it finds: \(error.message)",
-                why: "It may be stuck.", remedy: "See its log; if it does not answer at all, restart it.",
+                .agent, "agent", .problem, translated("The agent could not say what it finds: \(error.shown)"),
+                why: translated("It may be stuck."),
+                remedy: translated("See its log; if it does not answer at all, restart it."),
                 command: "\(facts.program) logs")
             return DoctorReport(findings: [failed] + own)
         }

@@ -1,47 +1,53 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct DropCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: "Send files to a nearby or paired device, or receive them.",
-        discussion: """
+        commandName: "drop", abstract: translated("Send files to a nearby or paired device, or receive them."),
+        discussion: translated(
+            """
             Files for a paired device use any available link. Files for other devices, including phones and Macs, \
             use GhostDrop over Bluetooth: both devices show six digits, and both users confirm that they match. For \
             devices that you use often, prefer `synctrain pair`: GhostDrop's digits do not stop an attacker between \
             the two devices who has a fast computer.
-            """,
+            """),
         subcommands: [DropSendCommand.self, DropReceiveCommand.self])
 }
 
 struct DropSendCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send files, one at a time.",
-        discussion: """
+        commandName: "send", abstract: translated("Send files, one at a time."),
+        discussion: translated(
+            """
             Without --to it lists the devices to choose from. The other device must run `synctrain drop receive` or \
             a GhostDrop app. An interrupted transfer resumes when the same file is sent again.
 
             --yes does not confirm the digits. A script passes the digits shown by the other device with \
             --expect-sas, or writes them to standard input, one line per file, with --expect-sas -. With --json each \
             event is a line on standard output.
-            """)
+            """))
 
-    @Argument(help: ArgumentHelp("Files to send.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files to send."), valueName: "file"), completion: .file())
     var files: [String]
 
     @Option(
         help: ArgumentHelp(
-            "Name or id of a paired device, name of a nearby device, or ble://AA:BB:CC:DD:EE:FF.", valueName: "name")
+            translated("Name or id of a paired device, name of a nearby device, or ble://AA:BB:CC:DD:EE:FF."),
+            valueName: "name")
     )
     var to: String?
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+        help: ArgumentHelp(
+            translated("Digits shown by the other device; - to read them from standard input."), valueName: "digits")
     )
     var expected: String?
 
     @Option(
-        help: ArgumentHelp("Timeout for finding the device or a lost link, 1 to 3600 seconds.", valueName: "seconds")
+        help: ArgumentHelp(
+            translated("Timeout for finding the device or a lost link, 1 to 3600 seconds."), valueName: "seconds")
     )
     var timeout = 120
 
@@ -51,17 +57,19 @@ struct DropSendCommand: RunnableCommand {
         try DropJudge.validate(expected)
         guard expected == nil || expected == "-" || files.count == 1 else {
             throw ValidationError(
-                "Each file has its own digits: send one file with --expect-sas, or use --expect-sas -.")
+                translated("Each file has its own digits: send one file with --expect-sas, or use --expect-sas -."))
         }
         guard (1...DropSendRequest.longestWait).contains(timeout) else {
-            throw ValidationError("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds.")
+            throw ValidationError(translated("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds."))
         }
     }
 
     func execute(in context: CommandContext) async throws {
         let request = DropSendRequest(files: files.map { context.absolute($0) }, target: to, seconds: timeout)
         let judge = DropJudge.judge(expected, context.terminal)
-        if global.yes, judge == .person { try context.remark("--yes does not confirm a code: compare it yourself.") }
+        if global.yes, judge == .person {
+            try context.remark(translated("--yes does not confirm a code: compare it yourself."))
+        }
         let dialogue = DropDialogue(
             judge: judge, acceptsPaired: false,
             isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width)
@@ -73,41 +81,43 @@ struct DropSendCommand: RunnableCommand {
 
 struct DropReceiveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "receive", abstract: "Receive files while this command runs, asking about each.",
-        discussion: """
+        commandName: "receive", abstract: translated("Receive files while this command runs, asking about each."),
+        discussion: translated(
+            """
             Ends on Ctrl-C, after --count files, or when nothing has been sent for --timeout seconds. An existing \
             file is never replaced: the new one gets a number after its name. Partial files stay in the directory as \
             .syncthing.drop-….tmp until they are sent again.
 
             --yes accepts files from paired devices only; it does not confirm digits. --expect-sas accepts a file \
             from the device that shows these digits.
-            """)
+            """))
 
     @Option(
         name: .customLong("dir"),
-        help: ArgumentHelp("Destination directory; the current directory if omitted.", valueName: "dir"),
+        help: ArgumentHelp(translated("Destination directory; the current directory if omitted."), valueName: "dir"),
         completion: .directory)
     var directory: String?
 
-    @Option(help: ArgumentHelp("Number of files to receive.", valueName: "number"))
+    @Option(help: ArgumentHelp(translated("Number of files to receive."), valueName: "number"))
     var count: Int?
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+        help: ArgumentHelp(
+            translated("Digits shown by the other device; - to read them from standard input."), valueName: "digits")
     )
     var expected: String?
 
-    @Option(help: ArgumentHelp("Timeout without any transfer, 1 to 3600 seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp(translated("Timeout without any transfer, 1 to 3600 seconds."), valueName: "seconds"))
     var timeout: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         try DropJudge.validate(expected)
-        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count must be at least 1.") }
+        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError(translated("--count must be at least 1.")) }
         guard timeout.map((1...DropSendRequest.longestWait).contains) ?? true else {
-            throw ValidationError("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds.")
+            throw ValidationError(translated("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds."))
         }
     }
 
@@ -133,7 +143,7 @@ struct DropReceiveCommand: RunnableCommand {
 private enum DropJudge {
     static func validate(_ expected: String?) throws {
         if let expected, expected != "-", PairRequest.code(parsing: expected) == nil {
-            throw ValidationError("--expect-sas must be six digits, or - to read them from standard input.")
+            throw ValidationError(translated("--expect-sas must be six digits, or - to read them from standard input."))
         }
     }
 

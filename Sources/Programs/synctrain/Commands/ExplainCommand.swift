@@ -1,12 +1,13 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ExplainCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Explain why files are selected or not.",
-        discussion: "Shows the line of .stignore, or of a file that it includes, that decides.")
+        commandName: "explain", abstract: translated("Explain why files are selected or not."),
+        discussion: translated("Shows the line of .stignore, or of a file that it includes, that decides."))
 
-    @Argument(help: "Files and directories.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]
 
     @OptionGroup var global: GlobalOptions

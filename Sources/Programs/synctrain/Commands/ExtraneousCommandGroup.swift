@@ -1,30 +1,34 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ExtraneousCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "extraneous", abstract: "List and resolve files on this disk that are not selected.",
+        commandName: "extraneous", abstract: translated("List and resolve files on this disk that are not selected."),
         subcommands: [ExtraneousListCommand.self, ExtraneousResolveCommand.self])
 }
 
 struct ExtraneousListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List files on this disk that are not selected.",
-        discussion: """
+        commandName: "list", abstract: translated("List files on this disk that are not selected."),
+        discussion: translated(
+            """
             Prints size, modification time and FOLDER:path; if other devices have another version, also its size, \
             time and the device that made it. `synctrain extraneous resolve` resolves the files.
-            """)
+            """))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
+    @Flag(
+        name: [.customShort("0"), .customLong("null")],
+        help: ArgumentHelp(translated("End names with a zero byte and do not escape them.")))
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
+        if null, global.json { throw ValidationError(translated("Use either -0 or --json, not both.")) }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -35,26 +39,30 @@ struct ExtraneousListCommand: RunnableCommand {
 
 struct NeedCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "need", abstract: "List selected files that are still to be downloaded, in download order.",
-        discussion: """
+        commandName: "need",
+        abstract: translated("List selected files that are still to be downloaded, in download order."),
+        discussion: translated(
+            """
             Prints state, size, modification time and FOLDER:path. With --device: what another device still needs, \
             without a state. Files that it has reported as not selected are omitted; files that a Syncthing device \
             ignores but has never seen are listed.
-            """)
+            """))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
-    @Option(help: ArgumentHelp("Device id or name.", valueName: "device"))
+    @Option(help: ArgumentHelp(translated("Device id or name."), valueName: "device"))
     var device: String?
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
+    @Flag(
+        name: [.customShort("0"), .customLong("null")],
+        help: ArgumentHelp(translated("End names with a zero byte and do not escape them.")))
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
+        if null, global.json { throw ValidationError(translated("Use either -0 or --json, not both.")) }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -95,7 +103,7 @@ struct FolderListing: Sendable {
                 let size = Table.pad(Quantity.size(other.size), to: 8, .right)
                 let modified = Table.pad(Timestamp.local(other.modified), to: 16)
                 let device = style.name(other.device ?? other.modifiedBy)
-                try context.output.print("\(size)  \(modified)    the other version, by \(device)")
+                try context.output.print(translated("\(size)  \(modified)    the other version, by \(device)"))
             }
         }
     }

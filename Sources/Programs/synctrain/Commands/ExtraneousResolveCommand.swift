@@ -1,41 +1,45 @@
 import ArgumentParser
 import Arithmetic
 import ControlAPI
+import Phrases
 
 struct ExtraneousResolveCommand: RunnableCommand {
     enum Keep: String, ExpressibleByArgument, CaseIterable, Sendable { case mine, theirs, both }
 
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "Resolve files on this disk that are not selected.",
-        discussion: """
+        commandName: "resolve", abstract: translated("Resolve files on this disk that are not selected."),
+        discussion: translated(
+            """
             Give exactly one action; a directory stands for all such files in it. Only --select and --keep are \
             visible to other devices. Asks for confirmation before removing anything that they do not have.
 
             Example: synctrain extraneous resolve photos:drafts --move-to ~/Drafts
-            """)
+            """))
 
-    @Argument(help: "Files and directories.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]
 
-    @Flag(help: "Select the files and share them with the other devices.")
+    @Flag(help: ArgumentHelp(translated("Select the files and share them with the other devices.")))
     var select = false
 
-    @Flag(help: "Delete the files from this disk.")
+    @Flag(help: ArgumentHelp(translated("Delete the files from this disk.")))
     var delete = false
 
-    @Flag(help: "Ignore the files and stop listing them.")
+    @Flag(help: ArgumentHelp(translated("Ignore the files and stop listing them.")))
     var ignore = false
 
-    @Option(help: ArgumentHelp("Directory outside the folder to move the files to.", valueName: "dir"))
+    @Option(help: ArgumentHelp(translated("Directory outside the folder to move the files to."), valueName: "dir"))
     var moveTo: String?
 
     @Option(
-        help: """
-            Version to keep if other devices have another one: mine, theirs, or both (as a conflict copy).
-            """)
+        help: ArgumentHelp(
+            translated(
+                """
+                Version to keep if other devices have another one: mine, theirs, or both (as a conflict copy).
+                """)))
     var keep: Keep?
 
-    @Flag(help: "Show what would be done; do nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would be done; do nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -57,7 +61,8 @@ struct ExtraneousResolveCommand: RunnableCommand {
 
     func validate() throws {
         guard actions.count == 1 else {
-            throw ValidationError("Give one of --select, --delete, --ignore, --move-to DIR or --keep mine|theirs|both.")
+            throw ValidationError(
+                translated("Give one of --select, --delete, --ignore, --move-to DIR or --keep mine|theirs|both."))
         }
     }
 
@@ -100,23 +105,27 @@ struct ExtraneousResolveCommand: RunnableCommand {
                     "  \(style.name("\(plan.folder):\(name.path)"))  \(Quantity.size(name.size))  \(name.reason)")
             }
             let rest = plan.lostFiles - Int64(min(20, plan.lost.count))
-            if removes, rest > 0 { try context.process.errors.print("  and \(rest) more") }
+            if removes, rest > 0 { try context.process.errors.print(translated("  and \(rest) more")) }
             for name in (plan.deletedElsewhere ?? []).prefix(20) {
-                try context.process.errors.print("  \(style.name("\(plan.folder):\(name)"))  is deleted on all devices")
+                try context.process.errors.print(
+                    translated("  \(style.name("\(plan.folder):\(name)"))  is deleted on all devices"))
             }
         }
         var sentences: [String] = []
         if files > 0 {
             sentences.append(
-                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), exist in this version only on this device."
+                translated(
+                    "\(Quantity.files(files)), \(Quantity.size(bytes)), exist in this version only on this device."
+                )
             )
         }
         if elsewhere > 0 {
             sentences.append(
-                "The files moved from \(Quantity.count(Int64(elsewhere), "selected path")) are deleted there on all other "
-                    + "devices; to keep them there, run `synctrain deselect` on that path first.")
+                translated(
+                    "The files moved from \(Quantity.selectedPaths(elsewhere)) are deleted there on all other "
+                        + "devices. To keep them there, run `synctrain deselect` on that path first."))
         }
-        sentences.append(removes ? "Delete them?" : "Go on?")
+        sentences.append(removes ? translated("Delete them?") : translated("Go on?"))
         try context.confirm(sentences.joined(separator: " "))
     }
 
@@ -124,18 +133,23 @@ struct ExtraneousResolveCommand: RunnableCommand {
         let style = context.style
         let words: String =
             switch outcome.action {
-            case .select: outcome.isDryRun ? "would be selected" : "selected"
-            case .delete: outcome.isDryRun ? "would be deleted from this disk" : "deleted from this disk"
-            case .ignore: outcome.isDryRun ? "would be ignored" : "ignored"
-            case .moveTo: outcome.isDryRun ? "would be moved" : "moved"
-            case .keepMine: outcome.isDryRun ? "would become the newest version" : "is now the newest version"
+            case .select: outcome.isDryRun ? translated("would be selected") : translated("selected")
+            case .delete:
+                outcome.isDryRun ? translated("would be deleted from this disk") : translated("deleted from this disk")
+            case .ignore: outcome.isDryRun ? translated("would be ignored") : translated("ignored")
+            case .moveTo: outcome.isDryRun ? translated("would be moved") : translated("moved")
+            case .keepMine:
+                outcome.isDryRun
+                    ? translated("would become the newest version") : translated("is now the newest version")
             case .keepTheirs:
-                outcome.isDryRun ? "would be replaced by the other version" : "replaced by the other version"
+                outcome.isDryRun
+                    ? translated("would be replaced by the other version") : translated("replaced by the other version")
             case .keepBoth:
-                outcome.isDryRun ? "would be kept beside the other version" : "kept beside the other version"
+                outcome.isDryRun
+                    ? translated("would be kept beside the other version") : translated("kept beside the other version")
             }
         try context.output.print(
-            "\(style.name(outcome.folder)): \(Quantity.count(outcome.files, "file")), \(Quantity.size(outcome.bytes)) \(words)"
+            "\(style.name(outcome.folder)): \(Quantity.files(outcome.files)), \(Quantity.size(outcome.bytes)) \(words)"
         )
         for line in outcome.removed { try context.output.print("  - \(style.name(line))") }
         for line in outcome.added { try context.output.print("  + \(style.name(line))") }
@@ -144,7 +158,7 @@ struct ExtraneousResolveCommand: RunnableCommand {
         }
         for name in outcome.staying {
             try context.output.print(
-                "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)")
+                translated("stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)"))
         }
     }
 }

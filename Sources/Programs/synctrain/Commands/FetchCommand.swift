@@ -1,24 +1,27 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct FetchCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Download files now and wait until they are complete.",
-        discussion: """
+        commandName: "fetch", abstract: translated("Download files now and wait until they are complete."),
+        discussion: translated(
+            """
             Every block is verified against its hash. For a directory, everything below it is downloaded. Files go \
             to their place in the folder, or to the path given by -o; an existing file that differs is kept unless \
             --force is given.
 
             Without a path: everything selected, in every folder that is not paused.
-            """)
+            """))
 
-    @Argument(help: "Files and directories; everything selected if omitted.", completion: .file())
+    @Argument(
+        help: ArgumentHelp(translated("Files and directories; everything selected if omitted.")), completion: .file())
     var paths: [String] = []
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Output file; for several paths or a directory, the output directory.", valueName: "out"),
+            translated("Output file; for several paths or a directory, the output directory."), valueName: "out"),
         completion: .file())
     var output: String?
 
@@ -26,24 +29,24 @@ struct FetchCommand: RunnableCommand {
     @Option(parsing: .unconditional, help: ByteRangeArgument.help)
     var range: ByteRangeArgument?
 
-    @Flag(help: "Write one file to standard output.")
+    @Flag(help: ArgumentHelp(translated("Write one file to standard output.")))
     var stdout = false
 
-    @Flag(help: "Overwrite existing files that differ.")
+    @Flag(help: ArgumentHelp(translated("Overwrite existing files that differ.")))
     var force = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if paths.isEmpty, stdout || range != nil || output != nil || force {
-            throw ValidationError("-o, --stdout and --range need a path.")
+            throw ValidationError(translated("-o, --stdout and --range need a path."))
         }
-        if stdout, output != nil { throw ValidationError("Use either --stdout or -o, not both.") }
+        if stdout, output != nil { throw ValidationError(translated("Use either --stdout or -o, not both.")) }
         if stdout || range != nil, paths.count > 1 {
-            throw ValidationError("--stdout and --range need exactly one file.")
+            throw ValidationError(translated("--stdout and --range need exactly one file."))
         }
         if range != nil, !stdout, output == nil {
-            throw ValidationError("--range needs -o OUT or --stdout.")
+            throw ValidationError(translated("--range needs -o OUT or --stdout."))
         }
     }
 

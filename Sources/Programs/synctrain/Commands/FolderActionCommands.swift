@@ -1,23 +1,25 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct FolderModeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mode", abstract: "Switch a folder between full and selective mode.",
-        discussion: """
+        commandName: "mode", abstract: translated("Switch a folder between full and selective mode."),
+        discussion: translated(
+            """
             Rewrites .stignore and keeps its ignore patterns. In selective mode, files that no line selects are no \
             longer synced; copies on this disk stay, and `synctrain extraneous list` shows them.
 
             Example: synctrain folder mode photos selective --dry-run
-            """)
+            """))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: "Mode: selective (only selected files) or full (everything).")
+    @Argument(help: ArgumentHelp(translated("Mode: selective (only selected files) or full (everything).")))
     var mode: FolderAddCommand.Mode
 
-    @Flag(help: "Show what would change and how much would be downloaded; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would change and how much would be downloaded; change nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -30,14 +32,15 @@ struct FolderModeCommand: RunnableCommand {
 
 struct FolderOverrideCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "override", abstract: "Overwrite other devices' changes in a send-only folder.",
-        discussion: "The other devices get this device's files and delete what it does not have. Asks for confirmation."
+        commandName: "override", abstract: translated("Overwrite other devices' changes in a send-only folder."),
+        discussion: translated(
+            "The other devices get this device's files and delete what it does not have. Asks for confirmation.")
     )
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Flag(help: "Show what would change; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would change; change nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -49,13 +52,14 @@ struct FolderOverrideCommand: RunnableCommand {
 
 struct FolderRevertCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: "Undo local changes in a receive-only folder.",
-        discussion: "Restores the other devices' files and deletes files they do not have. Asks for confirmation.")
+        commandName: "revert", abstract: translated("Undo local changes in a receive-only folder."),
+        discussion: translated(
+            "Restores the other devices' files and deletes files they do not have. Asks for confirmation."))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Flag(help: "Show what would change; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would change; change nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -67,17 +71,18 @@ struct FolderRevertCommand: RunnableCommand {
 
 struct FolderConfirmCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "confirm", abstract: "Accept a mass deletion: the files were deleted on purpose.",
-        discussion: """
+        commandName: "confirm", abstract: translated("Accept a mass deletion: the files were deleted on purpose."),
+        discussion: translated(
+            """
             If files were deleted here and the folder halted, it resumes and the other devices delete them too. If other \
             devices deleted them and this device held that back, it deletes them too. Asks for confirmation. To restore \
             files that were deleted here instead, use `synctrain folder repair`.
-            """)
+            """))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Flag(help: "Show what would be deleted; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would be deleted; change nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -89,16 +94,17 @@ struct FolderConfirmCommand: RunnableCommand {
 
 struct FolderRepairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "repair", abstract: "Resume a halted folder: restore the missing files.",
-        discussion: """
+        commandName: "repair", abstract: translated("Resume a halted folder: restore the missing files."),
+        discussion: translated(
+            """
             Recreates the folder's directory and marker and downloads the missing files from the other devices. \
             Nothing is deleted anywhere. If the disk is not mounted, mount it instead.
-            """)
+            """))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Flag(help: "Show what would be downloaded; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would be downloaded; change nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions

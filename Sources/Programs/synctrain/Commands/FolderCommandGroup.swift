@@ -1,10 +1,11 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 import Spelling
 
 struct FolderCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "folder", abstract: "Manage shared folders.",
+        commandName: "folder", abstract: translated("Manage shared folders."),
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
             FolderRemoveCommand.self, FolderSetCommand.self, FolderGetCommand.self, FolderModeCommand.self,
@@ -17,10 +18,10 @@ struct FolderCommandGroup: ParsableCommand {
 
 struct FolderListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List folders with their global and local contents.",
-        discussion: "Without a running agent, lists the configured folders.")
+        commandName: "list", abstract: translated("List folders with their global and local contents."),
+        discussion: translated("Without a running agent, lists the configured folders."))
 
-    @Flag(help: "List pending folders: folders offered by known devices.")
+    @Flag(help: ArgumentHelp(translated("List pending folders: folders offered by known devices.")))
     var pending = false
 
     @OptionGroup var global: GlobalOptions
@@ -32,18 +33,18 @@ struct FolderListCommand: RunnableCommand {
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingFolderList(folders: folders)))
             } else if folders.isEmpty {
-                try context.remark("No pending folders.")
+                try context.remark(translated("No pending folders."))
             } else {
                 for line in rendering.pending(folders) { try context.output.print(line) }
             }
             return
         }
         let (_, folders, isFromAgent) = try await context.known()
-        if !isFromAgent { try context.remark("The agent is not running; showing the configuration.") }
+        if !isFromAgent { try context.remark(translated("The agent is not running; showing the configuration.")) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))
         } else if folders.isEmpty {
-            try context.remark("No folders yet. Add one with `synctrain folder add`.")
+            try context.remark(translated("No folders yet. Add one with `synctrain folder add`."))
         } else {
             for line in rendering.folders(folders) { try context.output.print(line) }
         }
@@ -68,39 +69,41 @@ struct PendingFolderList: Codable, Equatable {
 
 struct FolderAddCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Share a folder, or accept a pending one.",
-        discussion: """
+        commandName: "add", abstract: translated("Share a folder, or accept a pending one."),
+        discussion: translated(
+            """
             Creates the directory and its marker if they do not exist. A pending folder gets the label that its devices \
             offer, and is shared with them unless --device is given. On a terminal, asks before it makes a folder that \
             no device offers, in case of a typing error.
 
             Example: synctrain folder add photos ~/Photos --device nas
-            """)
+            """))
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
     enum Kind: String, ExpressibleByArgument, CaseIterable { case sendreceive, sendonly, receiveonly }
 
-    @Argument(help: "Folder id, the same on every device.")
+    @Argument(help: ArgumentHelp(translated("Folder id, the same on every device.")))
     var id: String
 
-    @Argument(help: "Path on this device.", completion: .directory)
+    @Argument(help: ArgumentHelp(translated("Path on this device.")), completion: .directory)
     var path: String
 
-    @Option(help: ArgumentHelp("Label on this device; the offered one if omitted.", valueName: "label"))
+    @Option(help: ArgumentHelp(translated("Label on this device; the offered one if omitted."), valueName: "label"))
     var label: String?
 
     @Option(
         help: ArgumentHelp(
-            "Device to share with, id or name; repeatable. The devices that offer it if omitted.", valueName: "device"))
+            translated("Device to share with, id or name; repeatable. The devices that offer it if omitted."),
+            valueName: "device"))
     var device: [String] = []
 
-    @Option(help: "Mode: selective (only selected files) or full (everything).")
+    @Option(help: ArgumentHelp(translated("Mode: selective (only selected files) or full (everything).")))
     var mode = Mode.selective
 
-    @Option(help: "Folder type: sendreceive, sendonly or receiveonly.")
+    @Option(help: ArgumentHelp(translated("Folder type: sendreceive, sendonly or receiveonly.")))
     var type = Kind.sendreceive
 
-    @Flag(help: "Do not ask whether a folder that no device offers is meant to be new.")
+    @Flag(help: ArgumentHelp(translated("Do not ask whether a folder that no device offers is meant to be new.")))
     var new = false
 
     @OptionGroup var global: GlobalOptions
@@ -133,16 +136,18 @@ struct FolderAddCommand: RunnableCommand {
     }
 
     static func question(_ id: String, offered: [String]) -> String {
-        let near = NearestWord.find(id, in: offered).map { " (`\(EscapedName.escape($0))` is offered)" } ?? ""
-        return "No device offers a folder `\(EscapedName.escape(id))`\(near). Create a new folder with this id?"
+        let near =
+            NearestWord.find(id, in: offered).map { translated(" (`\(EscapedName.escape($0))` is offered)") } ?? ""
+        return translated(
+            "No device offers a folder `\(EscapedName.escape(id))`\(near). Create a new folder with this id?")
     }
 }
 
 struct FolderPauseCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Pause a folder.")
+        commandName: "pause", abstract: translated("Pause a folder."))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -151,9 +156,9 @@ struct FolderPauseCommand: RunnableCommand {
 }
 
 struct FolderResumeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume a folder.")
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: translated("Resume a folder."))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -163,10 +168,10 @@ struct FolderResumeCommand: RunnableCommand {
 
 struct FolderRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a folder and stop sharing it. Its files are kept.",
-        discussion: "Asks for confirmation.")
+        commandName: "remove", abstract: translated("Remove a folder and stop sharing it. Its files are kept."),
+        discussion: translated("Asks for confirmation."))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -174,7 +179,8 @@ struct FolderRemoveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await question(context)) }
         try await context.edit(.removeFolder(folder))
-        try Removed(folder).say("Removed folder \(context.style.name(folder)). Its files are kept.", in: context)
+        try Removed(folder).say(
+            translated("Removed folder \(context.style.name(folder)). Its files are kept."), in: context)
     }
 
     /// Throws `noSuchFolder` if there is none to ask about.
@@ -185,9 +191,11 @@ struct FolderRemoveCommand: RunnableCommand {
                 path: folder)
         }
         let devices =
-            found.devices.isEmpty ? "" : ", shared with \(Quantity.count(Int64(found.devices.count), "device"))"
+            found.devices.isEmpty
+            ? "" : translated(", shared with \(Quantity.devices(Int64(found.devices.count)))")
         return
-            "Remove folder \(EscapedName.escape(found.id))\(devices)? Its selection and index are removed; its files are kept in "
-            + "\(EscapedName.escape(found.path))."
+            translated(
+                "Remove folder \(EscapedName.escape(found.id))\(devices)? Its selection and index are removed; its files are kept in "
+                    + "\(EscapedName.escape(found.path)).")
     }
 }

@@ -1,10 +1,11 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct IDCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "id", abstract: "Print this device's id.")
+    static let configuration = CommandConfiguration(commandName: "id", abstract: translated("Print this device's id."))
 
-    @Flag(help: "Show a QR code as well.")
+    @Flag(help: ArgumentHelp(translated("Show a QR code as well.")))
     var qr = false
 
     @OptionGroup var global: GlobalOptions

@@ -1,15 +1,17 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct DeviceIgnoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignore", abstract: "Ignore an unknown device for good: it is never listed as pending.",
-        discussion: "`synctrain device ignored` lists them; adding the device ends this, too.")
+        commandName: "ignore",
+        abstract: translated("Ignore an unknown device for good: it is never listed as pending."),
+        discussion: translated("`synctrain device ignored` lists them; adding the device ends this, too."))
 
-    @Argument(help: "Device id.")
+    @Argument(help: ArgumentHelp(translated("Device id.")))
     var id: String
 
-    @Flag(help: "List the device as pending again.")
+    @Flag(help: ArgumentHelp(translated("List the device as pending again.")))
     var undo = false
 
     @OptionGroup var global: GlobalOptions
@@ -21,7 +23,7 @@ struct DeviceIgnoreCommand: RunnableCommand {
 
 struct DeviceIgnoredCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignored", abstract: "List ignored devices.")
+        commandName: "ignored", abstract: translated("List ignored devices."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -30,7 +32,7 @@ struct DeviceIgnoredCommand: RunnableCommand {
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(ignored))
         } else if ignored.devices.isEmpty {
-            try context.remark("No ignored devices.")
+            try context.remark(translated("No ignored devices."))
         } else {
             for device in ignored.devices { try context.output.print(device) }
         }
@@ -39,20 +41,22 @@ struct DeviceIgnoredCommand: RunnableCommand {
 
 struct FolderIgnoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignore", abstract: "Ignore a folder that others offer for good: it is never listed as pending.",
-        discussion: """
+        commandName: "ignore",
+        abstract: translated("Ignore a folder that others offer for good: it is never listed as pending."),
+        discussion: translated(
+            """
             `synctrain folder ignored` lists them; adding the folder ends this, too.
 
             Example: synctrain folder ignore photos --from nas
-            """)
+            """))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Option(help: ArgumentHelp("Only offers of this device: its id or name.", valueName: "device"))
+    @Option(help: ArgumentHelp(translated("Only offers of this device: its id or name."), valueName: "device"))
     var from: String?
 
-    @Flag(help: "List the folder as pending again.")
+    @Flag(help: ArgumentHelp(translated("List the folder as pending again.")))
     var undo = false
 
     @OptionGroup var global: GlobalOptions
@@ -64,7 +68,7 @@ struct FolderIgnoreCommand: RunnableCommand {
 
 struct FolderIgnoredCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignored", abstract: "List ignored folders.")
+        commandName: "ignored", abstract: translated("List ignored folders."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -73,10 +77,10 @@ struct FolderIgnoredCommand: RunnableCommand {
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(ignored))
         } else if ignored.folders.isEmpty {
-            try context.remark("No ignored folders.")
+            try context.remark(translated("No ignored folders."))
         } else {
             for offer in ignored.folders {
-                let from = offer.device.map { " from \($0)" } ?? ""
+                let from = offer.device.map { translated(" from \($0)") } ?? ""
                 try context.output.print(context.style.name(offer.folder) + from)
             }
         }
@@ -85,17 +89,18 @@ struct FolderIgnoredCommand: RunnableCommand {
 
 struct FolderRelaysCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "relays", abstract: "Allow or forbid a folder on relays.",
-        discussion: """
+        commandName: "relays", abstract: translated("Allow or forbid a folder on relays."),
+        discussion: translated(
+            """
             off: the folder waits for a direct connection or Bluetooth, whatever relays the device uses.
 
             Example: synctrain folder relays films off
-            """)
+            """))
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: "on or off.")
+    @Argument(help: ArgumentHelp(translated("on or off.")))
     var use: OnOff
 
     @OptionGroup var global: GlobalOptions

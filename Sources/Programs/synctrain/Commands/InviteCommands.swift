@@ -1,42 +1,47 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct InviteCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "invite", abstract: "Create a code that lets another device join a folder.",
-        discussion: """
+        commandName: "invite", abstract: translated("Create a code that lets another device join a folder."),
+        discussion: translated(
+            """
             Prints a code for one device, valid for a day unless --for is given. Send it over a private channel: \
             anyone who has the code can join. On the other device, run `synctrain join CODE`. While an invitation is \
             open, this device answers unknown devices that have a code, over Bluetooth too.
-            """)
+            """))
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String?
 
-    @Option(name: .customLong("as"), help: "Role of the device: read, write or admin; see `folder role`.")
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(translated("Role of the device: read, write or admin; see `folder role`.")))
     var role = Role.write
 
     @Option(
-        name: .customLong("for"), help: ArgumentHelp("Lifetime of the code: 1d, 12h or 30m.", valueName: "time"),
+        name: .customLong("for"),
+        help: ArgumentHelp(translated("Lifetime of the code: 1d, 12h or 30m."), valueName: "time"),
         transform: FreeCommand.age)
     var seconds: Int64 = InvitationRequest.usual
 
-    @Flag(help: "List invitations.")
+    @Flag(help: ArgumentHelp(translated("List invitations.")))
     var list = false
 
-    @Option(help: ArgumentHelp("Number of the invitation to revoke.", valueName: "number"))
+    @Option(help: ArgumentHelp(translated("Number of the invitation to revoke."), valueName: "number"))
     var revoke: Int64?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard [folder != nil, list, revoke != nil].count(where: { $0 }) == 1 else {
-            throw ValidationError("Give exactly one of a folder id, --list or --revoke.")
+            throw ValidationError(translated("Give exactly one of a folder id, --list or --revoke."))
         }
         guard (1...InvitationRequest.longest).contains(seconds) else {
-            throw ValidationError("--for must be between 1s and 30d.")
+            throw ValidationError(translated("--for must be between 1s and 30d."))
         }
     }
 
@@ -44,7 +49,7 @@ struct InviteCommand: RunnableCommand {
         let agent = try context.agent()
         if let revoke {
             try await agent.call(Endpoints.revokeInvitation, revoke)
-            try context.confirm(done: "Revoked invitation \(revoke).")
+            try context.confirm(done: translated("Revoked invitation \(revoke)."))
         } else if let folder {
             let invitation = try await agent.call(
                 Endpoints.invite,
@@ -52,21 +57,27 @@ struct InviteCommand: RunnableCommand {
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(invitation)) }
             try context.output.print(invitation.code ?? "")
             try context.remark(
-                "Valid for one device until \(Timestamp.local(invitation.expires)), with role \(invitation.role). On that device: "
-                    + "synctrain join CODE. To revoke it: synctrain invite --revoke \(invitation.number)")
+                translated(
+                    "Valid for one device until \(Timestamp.local(invitation.expires)), with role \(Word.shown(invitation.role)). On that device: "
+                        + "synctrain join CODE. To revoke it: synctrain invite --revoke \(invitation.number)"))
         } else {
             let list = try await agent.call(Endpoints.invitations)
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(list)) }
-            guard !list.invitations.isEmpty else { return try context.remark("No invitations.") }
+            guard !list.invitations.isEmpty else { return try context.remark(translated("No invitations.")) }
             let rows = list.invitations.map { invitation in
                 [
-                    String(invitation.number), context.style.name(invitation.folder), invitation.role,
-                    invitation.state.rawValue, Timestamp.local(invitation.expires),
+                    String(invitation.number), context.style.name(invitation.folder), Word.shown(invitation.role),
+                    Word.shown(invitation.state.rawValue), Timestamp.local(invitation.expires),
                     context.style.name(invitation.name ?? invitation.device ?? ""),
                 ]
             }
             for line in Table.lines(
-                [["number", "folder", "role", "state", "until", "device"]] + rows, width: context.outputWidth)
+                [
+                    [
+                        translated("number"), translated("folder"), translated("role"), translated("state"),
+                        translated("until"), translated("device"),
+                    ]
+                ] + rows, width: context.outputWidth)
             {
                 try context.output.print(line)
             }
@@ -76,30 +87,32 @@ struct InviteCommand: RunnableCommand {
 
 struct JoinCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join", abstract: "Join a folder with a code printed by `synctrain invite`.",
-        discussion: """
+        commandName: "join", abstract: translated("Join a folder with a code printed by `synctrain invite`."),
+        discussion: translated(
+            """
             Connects to the inviting device and adds that device and the folder here. Nothing is stored if the code \
             has expired. If the connection breaks, the same code can be tried again on this device.
 
             Example: synctrain join CODE ~/Photos
-            """)
+            """))
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
 
-    @Argument(help: "Invitation code.")
+    @Argument(help: ArgumentHelp(translated("Invitation code.")))
     var code: String
 
     @Argument(
-        help: "Directory for the folder; by default one with its name in the current directory.",
+        help: ArgumentHelp(
+            translated("Directory for the folder; by default one with its name in the current directory.")),
         completion: .directory)
     var directory: String?
 
-    @Option(help: "Mode: selective (only selected files) or full (everything).")
+    @Option(help: ArgumentHelp(translated("Mode: selective (only selected files) or full (everything).")))
     var mode = Mode.selective
 
     @Option(
         help: ArgumentHelp(
-            "Address of the inviting device; from the code, or found nearby, if omitted.",
+            translated("Address of the inviting device; from the code, or found nearby, if omitted."),
             valueName: "address"))
     var address: String?
 
@@ -117,7 +130,9 @@ struct JoinCommand: RunnableCommand {
         let style = context.style
         let name = answer.name.isEmpty ? StatusRendering.short(answer.device) : answer.name
         try context.output.print(
-            "\(style.name(answer.folder)) is shared with \(style.name(name)), as \(answer.role), in \(style.name(answer.path))"
+            translated(
+                "\(style.name(answer.folder)) is shared with \(style.name(name)), as \(Word.shown(answer.role)), in \(style.name(answer.path))"
+            )
         )
     }
 }

@@ -1,32 +1,37 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "List a directory of the global index, one name per line.",
-        discussion: """
+        commandName: "ls", abstract: translated("List a directory of the global index, one name per line."),
+        discussion: translated(
+            """
             A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
 
             With -l: state, selection, number of devices that have it, size, modification time, name; on a terminal with a \
             header.
-            """)
+            """))
 
-    @Argument(help: "Directory or file; the current directory if omitted.", completion: .file())
+    @Argument(
+        help: ArgumentHelp(translated("Directory or file; the current directory if omitted.")), completion: .file())
     var path = "."
 
-    @Flag(name: .short, help: "Show state, selection, number of devices, size and time.")
+    @Flag(name: .short, help: ArgumentHelp(translated("Show state, selection, number of devices, size and time.")))
     var long = false
 
-    @Flag(name: [.customShort("R"), .long], help: "List subdirectories recursively.")
+    @Flag(name: [.customShort("R"), .long], help: ArgumentHelp(translated("List subdirectories recursively.")))
     var recursive = false
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
+    @Flag(
+        name: [.customShort("0"), .customLong("null")],
+        help: ArgumentHelp(translated("End names with a zero byte and do not escape them.")))
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, long || global.json { throw ValidationError("-0 cannot be combined with -l or --json.") }
+        if null, long || global.json { throw ValidationError(translated("-0 cannot be combined with -l or --json.")) }
     }
 
     func execute(in context: CommandContext) async throws {

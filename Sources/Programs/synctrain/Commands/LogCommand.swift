@@ -1,31 +1,35 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct LogCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Show which device changed which files, and when.",
-        discussion: """
+        commandName: "log", abstract: translated("Show which device changed which files, and when."),
+        discussion: translated(
+            """
             The time is when this device received or made the change. A device's first index is not logged; more \
             than 200 changes at once are logged as a count. The newest 10,000 changes of each folder are kept.
-            """)
+            """))
 
-    @Argument(help: "Folder id or path; all folders if omitted.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Folder id or path; all folders if omitted.")), completion: .file())
     var path: String?
 
-    @Option(help: ArgumentHelp("Age limit, for example 1h or 2d.", valueName: "time"), transform: LogCommand.age)
+    @Option(
+        help: ArgumentHelp(translated("Age limit, for example 1h or 2d."), valueName: "time"), transform: LogCommand.age
+    )
     var since: Int64?
 
-    @Option(help: ArgumentHelp("Number of changes to show.", valueName: "number"))
+    @Option(help: ArgumentHelp(translated("Number of changes to show."), valueName: "number"))
     var limit = 100
 
-    @Flag(name: [.short, .long], help: "Print new changes until interrupted.")
+    @Flag(name: [.short, .long], help: ArgumentHelp(translated("Print new changes until interrupted.")))
     var follow = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard (1...ChangeQuery.largestLimit).contains(limit) else {
-            throw ValidationError("--limit must be between 1 and \(ChangeQuery.largestLimit).")
+            throw ValidationError(translated("--limit must be between 1 and \(ChangeQuery.largestLimit)."))
         }
     }
 
@@ -45,16 +49,16 @@ struct LogCommand: RunnableCommand {
         let device = style.name(change.name.flatMap { $0.isEmpty ? nil : $0 } ?? change.device ?? "-")
         let what =
             change.what == "many"
-            ? "\(style.name(change.folder)): \(Quantity.count(change.count, "name"))"
+            ? "\(style.name(change.folder)): \(Quantity.names(change.count))"
             : style.name("\(change.folder):\(change.path)")
-        let before = change.from.map { " (was \(style.name($0)))" } ?? ""
+        let before = change.from.map { translated(" (was \(style.name($0)))") } ?? ""
         return "\(Timestamp.precise(change.time))  \(Table.pad(device, to: 12))  "
             + "\(Table.pad(change.what, to: 8))  \(what)\(before)"
     }
 
     static func age(_ text: String) throws -> Int64 {
         guard let seconds = TimeSpan.seconds(text), seconds <= 1e9 else {
-            throw ValidationError("\"\(text)\" is not a duration. Use 30m, 1h or 2d.")
+            throw ValidationError(translated("\"\(text)\" is not a duration. Use 30m, 1h or 2d."))
         }
         return Int64(seconds)
     }

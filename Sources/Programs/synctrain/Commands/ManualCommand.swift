@@ -1,9 +1,10 @@
 import ArgumentParser
+import Phrases
 
 struct ManualCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "man", abstract: "Print the manual page.",
-        discussion: "Read it with: synctrain man | man -l -")
+        commandName: "man", abstract: translated("Print the manual page."),
+        discussion: translated("Read it with: synctrain man | man -l -"))
 
     @OptionGroup var global: GlobalOptions
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 /// On or off, as an option's value.
 enum OnOff: String, ExpressibleByArgument, CaseIterable {
@@ -10,25 +11,28 @@ enum OnOff: String, ExpressibleByArgument, CaseIterable {
 
 struct NetworkCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "network", abstract: "Show or change how devices find and reach each other.",
-        discussion: """
+        commandName: "network", abstract: translated("Show or change how devices find and reach each other."),
+        discussion: translated(
+            """
             Discovery servers learn this device's id and addresses and which devices it asks for; relays forward \
             encrypted data that they cannot read, and see which devices connect. Both learn no names, folders or files. \
             Servers, proxy and the number of connections are set in config.toml.
 
             Example: synctrain network --global-discovery off --relays off
-            """)
+            """))
 
-    @Option(help: ArgumentHelp("Discovery on the local network: on or off.", valueName: "on|off"))
+    @Option(help: ArgumentHelp(translated("Discovery on the local network: on or off."), valueName: "on|off"))
     var localDiscovery: OnOff?
 
-    @Option(help: ArgumentHelp("Discovery servers: on or off.", valueName: "on|off"))
+    @Option(help: ArgumentHelp(translated("Discovery servers: on or off."), valueName: "on|off"))
     var globalDiscovery: OnOff?
 
-    @Option(help: ArgumentHelp("Relays: on or off.", valueName: "on|off"))
+    @Option(help: ArgumentHelp(translated("Relays: on or off."), valueName: "on|off"))
     var relays: OnOff?
 
-    @Option(help: ArgumentHelp("Port forwarding by the router (UPnP, NAT-PMP, PCP): on or off.", valueName: "on|off"))
+    @Option(
+        help: ArgumentHelp(
+            translated("Port forwarding by the router (UPnP, NAT-PMP, PCP): on or off."), valueName: "on|off"))
     var portMapping: OnOff?
 
     @OptionGroup var global: GlobalOptions
@@ -40,7 +44,7 @@ struct NetworkCommand: RunnableCommand {
         if !change.isEmpty {
             let restart = try await context.set(change)
             if !restart.isEmpty {
-                try context.remark("Restart the agent to apply: \(restart.joined(separator: ", ")).")
+                try context.remark(translated("Restart the agent to apply: \(restart.joined(separator: ", "))."))
             }
         }
         let settings = try await context.network()

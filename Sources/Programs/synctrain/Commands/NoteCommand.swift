@@ -1,32 +1,34 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct NoteCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "note", abstract: "Show or change the notes of a file or directory.",
-        discussion: """
+        commandName: "note", abstract: translated("Show or change the notes of a file or directory."),
+        discussion: translated(
+            """
             A note is a key and a value; a text without a key is stored under the key `note`. Notes are files in the \
             folder's .synctrain/notes, one per device, and sync with the folder; the latest value of a key wins. \
             Notes belong to a path and do not follow a renamed file. In a selective folder, the first note selects \
             .synctrain, so that other devices' notes are kept here as well.
 
             Example: synctrain note photos:2019/tram.jpg rating=5 title="Lisbon"
-            """)
+            """))
 
-    @Argument(help: "File or directory.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String
 
-    @Argument(help: "One or more KEY=VALUE, or one text.")
+    @Argument(help: ArgumentHelp(translated("One or more KEY=VALUE, or one text.")))
     var notes: [String] = []
 
-    @Option(help: ArgumentHelp("Key of a note to remove; repeatable.", valueName: "key"))
+    @Option(help: ArgumentHelp(translated("Key of a note to remove; repeatable."), valueName: "key"))
     var remove: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard notes.count > 1, let text = notes.first(where: { Self.pair($0) == nil }) else { return }
-        throw ValidationError("“\(text)” is not KEY=VALUE. Put a text of several words in quotes.")
+        throw ValidationError(translated("“\(text)” is not KEY=VALUE. Put a text of several words in quotes."))
     }
 
     /// A key and its value; nil for a text that has no key before its first `=`.
@@ -54,10 +56,12 @@ struct NoteCommand: RunnableCommand {
             : try await agent.call(Endpoints.notes, context.path(path))
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
         for line in Self.lines(answer, context.style) { try context.output.print(line) }
-        for name in answer.unreadable { try context.remark("\(name) cannot be read as notes.") }
+        for name in answer.unreadable { try context.remark(translated("\(name) cannot be read as notes.")) }
         if !answer.isKept {
             try context.remark(
-                "The notes of other devices are not selected here; `synctrain select \(answer.folder):.synctrain` keeps them."
+                translated(
+                    "The notes of other devices are not selected here; `synctrain select \(answer.folder):.synctrain` keeps them."
+                )
             )
         }
     }

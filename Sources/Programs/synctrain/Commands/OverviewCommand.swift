@@ -1,11 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 /// `synctrain` alone on a terminal: how things are, and what to do next.
 struct OverviewCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "overview", abstract: "Show the status and the next step.",
-        discussion: "`synctrain` without a command does this on a terminal.", shouldDisplay: false)
+        commandName: "overview", abstract: translated("Show the status and the next step."),
+        discussion: translated("`synctrain` without a command does this on a terminal."), shouldDisplay: false)
 
     @OptionGroup var global: GlobalOptions
 
@@ -24,9 +25,9 @@ struct OverviewCommand: RunnableCommand {
             }
             try context.output.print("")
         }
-        try context.output.print(context.style.heading("Next"))
+        try context.output.print(context.style.heading(translated("Next")))
         for line in step.lines(context.style, home: places.home) { try context.output.print(line) }
-        if facts.status == nil { try context.output.print("All commands: `synctrain --help`") }
+        if facts.status == nil { try context.output.print(translated("All commands: `synctrain --help`")) }
     }
 
     private static let plain = Style(hasColor: false, escapesNames: false)

@@ -1,10 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct PairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Pair with another device by comparing six digits.",
-        discussion: """
+        commandName: "pair", abstract: translated("Pair with another device by comparing six digits."),
+        discussion: translated(
+            """
             Run it on both devices within two minutes, on one of them with the id or an address of the other, or with \
             --nearby to choose it from a list. A device id is found on the local network or through discovery servers, \
             and reached over relays if need be. Both show six digits. If the digits match, answer yes on both: each device stores \
@@ -13,46 +15,50 @@ struct PairCommand: RunnableCommand {
             --yes does not confirm the digits. A script passes the digits shown by the other device with \
             --expect-sas, or writes them to standard input with --expect-sas -. With --json each event is a line on \
             standard output.
-            """)
+            """))
 
     @Argument(
         help: ArgumentHelp(
-            "Id of the waiting device or an address: 192.168.1.5, nas.local:22001, ble://AA:BB:CC:DD:EE:FF.",
+            translated(
+                "Id of the waiting device or an address: 192.168.1.5, nas.local:22001, ble://AA:BB:CC:DD:EE:FF."),
             valueName: "device"))
     var address: String?
 
-    @Flag(help: "List nearby devices to choose from, and wait as well.")
+    @Flag(help: ArgumentHelp(translated("List nearby devices to choose from, and wait as well.")))
     var nearby = false
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+        help: ArgumentHelp(
+            translated("Digits shown by the other device; - to read them from standard input."), valueName: "digits")
     )
     var expected: String?
 
-    @Option(help: ArgumentHelp("Folder to share with the device; repeatable.", valueName: "id"))
+    @Option(help: ArgumentHelp(translated("Folder to share with the device; repeatable."), valueName: "id"))
     var folder: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Timeout for finding the device and for each answer, 1 to 120 seconds.", valueName: "seconds"))
+            translated("Timeout for finding the device and for each answer, 1 to 120 seconds."), valueName: "seconds"))
     var timeout = PairRequest.longestWait
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if address != nil, nearby { throw ValidationError("Give an address or --nearby, not both.") }
+        if address != nil, nearby { throw ValidationError(translated("Give an address or --nearby, not both.")) }
         if let expected, expected != "-", PairRequest.code(parsing: expected) == nil {
-            throw ValidationError("--expect-sas must be six digits, or - to read them from standard input.")
+            throw ValidationError(translated("--expect-sas must be six digits, or - to read them from standard input."))
         }
         guard (1...PairRequest.longestWait).contains(timeout) else {
-            throw ValidationError("--timeout must be between 1 and \(PairRequest.longestWait) seconds.")
+            throw ValidationError(translated("--timeout must be between 1 and \(PairRequest.longestWait) seconds."))
         }
     }
 
     func execute(in context: CommandContext) async throws {
         let judge = try judge(in: context.terminal)
-        if global.yes, judge == .person { try context.remark("--yes does not confirm a code: compare it yourself.") }
+        if global.yes, judge == .person {
+            try context.remark(translated("--yes does not confirm a code: compare it yourself."))
+        }
         let dialogue = PairDialogue(
             judge: judge, isNearby: nearby,
             isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width,
@@ -66,9 +72,10 @@ struct PairCommand: RunnableCommand {
         guard terminal.isInputTTY, terminal.isErrorTTY else {
             throw ControlError(
                 .confirmationNeeded,
-                (global.yes ? "--yes does not confirm a code. " : "")
-                    + "A person has to compare the digits of both devices: run this in a terminal, or give the digits that "
-                    + "the other device shows with --expect-sas.")
+                message: (global.yes ? translated("--yes does not confirm a code. ") : "")
+                    + translated(
+                        "A person has to compare the digits of both devices: run this in a terminal, or give the digits that "
+                            + "the other device shows with --expect-sas."))
         }
         return .person
     }
@@ -116,16 +123,18 @@ struct PairRun {
 
 struct UnpairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpair", abstract: "Remove a paired device and stop sharing folders with it. Files are kept.",
-        discussion: "The other device still lists this one but cannot connect. Remove this device there as well.")
+        commandName: "unpair",
+        abstract: translated("Remove a paired device and stop sharing folders with it. Files are kept."),
+        discussion: translated(
+            "The other device still lists this one but cannot connect. Remove this device there as well."))
 
-    @Argument(help: "Device id or name.")
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try context.confirm("Remove device \(EscapedName.escape(device)) and stop sharing folders with it?")
+        try context.confirm(translated("Remove device \(EscapedName.escape(device)) and stop sharing folders with it?"))
         try await context.perform(.removeDevice(device))
     }
 }

@@ -1,15 +1,16 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 /// What rests, for `pause` and `resume`.
 struct PauseSubject: ParsableArguments {
-    @Argument(help: "Folder ids.")
+    @Argument(help: ArgumentHelp(translated("Folder ids.")))
     var folder: [String] = []
 
-    @Option(help: ArgumentHelp("Device id or name; repeatable.", valueName: "device"))
+    @Option(help: ArgumentHelp(translated("Device id or name; repeatable."), valueName: "device"))
     var device: [String] = []
 
-    @Flag(help: "All folders and all devices.")
+    @Flag(help: ArgumentHelp(translated("All folders and all devices.")))
     var all = false
 
     func change(isPaused: Bool, seconds: Int64? = nil) -> PauseChange {
@@ -18,27 +19,28 @@ struct PauseSubject: ParsableArguments {
 
     func validate() throws {
         guard all || !folder.isEmpty || !device.isEmpty else {
-            throw ValidationError("Give folder ids, --device or --all.")
+            throw ValidationError(translated("Give folder ids, --device or --all."))
         }
         guard !all || folder.isEmpty && device.isEmpty else {
-            throw ValidationError("--all cannot be combined with folders or --device.")
+            throw ValidationError(translated("--all cannot be combined with folders or --device."))
         }
     }
 }
 
 struct PauseCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Pause folders or devices.",
-        discussion: """
+        commandName: "pause", abstract: translated("Pause folders or devices."),
+        discussion: translated(
+            """
             A paused folder is not scanned or transferred; its selection can still be changed. A paused device is \
             not dialled, and its connections are refused. Both stay paused across restarts, until `synctrain resume` \
             or until the time given by --for has passed.
-            """)
+            """))
 
     @OptionGroup var subject: PauseSubject
 
     @Option(
-        name: .customLong("for"), help: ArgumentHelp("Duration: 30m, 2h or 1d.", valueName: "time"),
+        name: .customLong("for"), help: ArgumentHelp(translated("Duration: 30m, 2h or 1d."), valueName: "time"),
         transform: PauseCommand.duration)
     var seconds: Int64?
 
@@ -50,7 +52,7 @@ struct PauseCommand: RunnableCommand {
 
     static func duration(_ text: String) throws -> Int64 {
         guard let seconds = TimeSpan.seconds(text), (1...Double(PauseChange.longest)).contains(seconds) else {
-            throw ValidationError("\(text) is not a duration. Use 30m, 2h or 1d, at most a year.")
+            throw ValidationError(translated("\(text) is not a duration. Use 30m, 2h or 1d, at most a year."))
         }
         return Int64(seconds)
     }
@@ -58,7 +60,7 @@ struct PauseCommand: RunnableCommand {
 
 struct ResumeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Resume folders or devices.")
+        commandName: "resume", abstract: translated("Resume folders or devices."))
 
     @OptionGroup var subject: PauseSubject
 

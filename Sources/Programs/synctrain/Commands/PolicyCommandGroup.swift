@@ -1,21 +1,24 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct PolicyCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "policy", abstract: "Show or suspend the policies for metered connections and low battery.",
-        discussion: """
+        commandName: "policy",
+        abstract: translated("Show or suspend the policies for metered connections and low battery."),
+        discussion: translated(
+            """
             NetworkManager reports whether the connection is metered, UPower whether the machine runs on battery; \
             [policies] in config.toml sets what may be transferred then. `synctrain policy` alone shows what applies \
             now.
-            """,
+            """),
         subcommands: [PolicyShowCommand.self, PolicyIgnoreCommand.self, PolicyApplyCommand.self],
         defaultSubcommand: PolicyShowCommand.self)
 }
 
 struct PolicyShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show connection, battery and the policies in effect.")
+        commandName: "show", abstract: translated("Show connection, battery and the policies in effect."))
 
     @OptionGroup var global: GlobalOptions
 
@@ -33,14 +36,15 @@ struct PolicyShowCommand: RunnableCommand {
 
 struct PolicyIgnoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignore", abstract: "Suspend all policies.",
-        discussion: """
+        commandName: "ignore", abstract: translated("Suspend all policies."),
+        discussion: translated(
+            """
             Lasts until `synctrain policy apply`, until the time given by --for has passed, or until the agent stops.
-            """)
+            """))
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Duration: 30m, 2h or 1d.", valueName: "time"),
+        help: ArgumentHelp(translated("Duration: 30m, 2h or 1d."), valueName: "time"),
         transform: PauseCommand.duration)
     var seconds: Int64?
 
@@ -48,19 +52,20 @@ struct PolicyIgnoreCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: true, seconds: seconds))
-        let time = seconds.map { "for \(Quantity.duration(seconds: $0))" } ?? "until `synctrain policy apply`"
-        try context.confirm(done: "Policies are suspended \(time).")
+        try context.confirm(
+            done: seconds.map { translated("Policies are suspended for \(Quantity.duration(seconds: $0)).") }
+                ?? translated("Policies are suspended until `synctrain policy apply`."))
     }
 }
 
 struct PolicyApplyCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apply", abstract: "Re-enable suspended policies.")
+        commandName: "apply", abstract: translated("Re-enable suspended policies."))
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
         try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: false))
-        try context.confirm(done: "Policies apply again.")
+        try context.confirm(done: translated("Policies apply again."))
     }
 }

@@ -2,25 +2,27 @@ import ArgumentParser
 import Arithmetic
 import ControlAPI
 import Glibc
+import Phrases
 
 struct ReadyCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ready", abstract: "Show whether everything selected is here, before you go offline.",
-        discussion: """
+        commandName: "ready", abstract: translated("Show whether everything selected is here, before you go offline."),
+        discussion: translated(
+            """
             For each folder: all of the selection is here; or how much of it is, how long the rest takes at the rate of \
             the last seconds, whether it fits on the disk and which device it waits for. Exits with 0 if every folder \
             is ready (with --by: is or will be ready by then), else with 1. `synctrain wait` blocks until it is.
 
               synctrain ready --by 08:00
               synctrain ready photos --json
-            """)
+            """))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
     @Option(
         help: ArgumentHelp(
-            "Also show whether it will be ready by this time: 08:00 or \"2026-11-26 08:00\".",
+            translated("Also show whether it will be ready by this time: 08:00 or \"2026-11-26 08:00\"."),
             valueName: "time"))
     var by: String?
 
@@ -28,7 +30,7 @@ struct ReadyCommand: RunnableCommand {
 
     func validate() throws {
         if let by, Self.deadline(by, now: 0) == nil {
-            throw ValidationError("\"\(by)\" is not a time. Use 08:00 or \"2026-11-26 08:00\".")
+            throw ValidationError(translated("\"\(by)\" is not a time. Use 08:00 or \"2026-11-26 08:00\"."))
         }
     }
 
@@ -44,7 +46,7 @@ struct ReadyCommand: RunnableCommand {
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else if answer.folders.isEmpty {
-            try context.remark("No folders yet. Add one with `synctrain folder add`.")
+            try context.remark(translated("No folders yet. Add one with `synctrain folder add`."))
         } else {
             let rendering = ReadyRendering(style: context.style, by: by)
             for folder in answer.folders {
@@ -85,14 +87,14 @@ struct ReadyRendering: Sendable {
         var lines = ["\(style.name(folder.id)): \(sentence(folder))"]
         guard !folder.isReady else { return lines }
         for wait in folder.waits where folder.short == 0 || wait.reason != .space {
-            lines.append("  \(style.name(wait.message)); \(style.name(wait.remedy))")
+            lines.append("  \(style.name(wait.shown)); \(style.name(wait.shownRemedy))")
         }
         if let by {
             let verdict =
                 switch folder.isInTime {
-                case true?: "will be ready by \(by)"
-                case false?: "will not be ready by \(by)"
-                case nil: "unknown whether it will be ready by \(by)"
+                case true?: translated("will be ready by \(by)")
+                case false?: translated("will not be ready by \(by)")
+                case nil: translated("unknown whether it will be ready by \(by)")
                 }
             lines.append("  \(verdict)")
         }
@@ -101,27 +103,30 @@ struct ReadyRendering: Sendable {
 
     private func sentence(_ folder: ReadyAnswer.Folder) -> String {
         if folder.isReady {
-            let paused = folder.isPaused ? "; paused, so later changes are not known" : ""
-            guard folder.selectedFiles > 0 else { return "ready; nothing is selected" + paused }
-            return "ready, \(Quantity.count(folder.selectedFiles, "file")), \(Quantity.size(folder.selectedBytes))"
+            let paused = folder.isPaused ? translated("; paused, so later changes are not known") : ""
+            guard folder.selectedFiles > 0 else { return translated("ready; nothing is selected") + paused }
+            return translated(
+                "ready, \(Quantity.files(folder.selectedFiles)), \(Quantity.size(folder.selectedBytes))")
                 + paused
         }
         var parts: [String] = []
         if folder.missing.bytes > 0 {
             let percent = Quantity.percent(folder.presentBytes, of: folder.selectedBytes)
             parts.append(
-                "\(percent) % here (\(Quantity.size(folder.presentBytes)) of \(Quantity.size(folder.selectedBytes)))")
+                translated(
+                    "\(percent) % here (\(Quantity.size(folder.presentBytes)) of \(Quantity.size(folder.selectedBytes)))"
+                ))
         } else if folder.missing.files > 0 {
-            parts.append("\(Quantity.count(folder.missing.files, "file")) missing")
+            parts.append(translated("\(Quantity.files(folder.missing.files)) missing"))
         } else {
-            parts.append("not known to be ready")
+            parts.append(translated("not known to be ready"))
         }
         if folder.short > 0 {
-            parts.append("does not fit: \(Quantity.size(folder.short)) short")
+            parts.append(translated("does not fit: \(Quantity.size(folder.short)) short"))
         } else if let seconds = folder.etaSeconds {
-            parts.append("about \(Self.about(seconds)) left")
+            parts.append(translated("about \(Self.about(seconds)) left"))
         } else if folder.missing.bytes > 0 || folder.missing.files > 0 {
-            parts.append("time left unknown")
+            parts.append(translated("time left unknown"))
         }
         return parts.joined(separator: ", ")
     }

@@ -1,22 +1,24 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct RefusedCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refused", abstract: "Review refused changes from read-only devices.",
-        discussion: """
+        commandName: "refused", abstract: translated("Review refused changes from read-only devices."),
+        discussion: translated(
+            """
             Changes from a device whose role in a folder is read (`synctrain folder role`) are not applied here. \
             They are listed until they are accepted or reverted, or until that device has the folder's version \
             again.
-            """,
+            """),
         subcommands: [RefusedListCommand.self, RefusedAcceptCommand.self, RefusedRevertCommand.self])
 }
 
 struct RefusedListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List refused changes and the versions in the folder.")
+        commandName: "list", abstract: translated("List refused changes and the versions in the folder."))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
     @OptionGroup var global: GlobalOptions
@@ -34,29 +36,32 @@ struct RefusedListCommand: RunnableCommand {
         let name = style.name("\(change.folder):\(change.path)")
         let what =
             switch change.change {
-            case .new: "new \(change.kind), \(words(change.size, change.modified))"
-            case .changed: "changed to \(words(change.size, change.modified))"
-            case .deleted: "deleted"
+            case .new: translated("new \(change.kind), \(words(change.size, change.modified))")
+            case .changed: translated("changed to \(words(change.size, change.modified))")
+            case .deleted: translated("deleted")
             }
-        guard let current = change.current else { return "\(name)  \(what) by \(style.name(device))" }
-        let has = "the folder has \(words(current.size, current.modified))\(current.isHere ? "" : ", not here")"
-        return "\(name)  \(what) by \(style.name(device)); \(has)"
+        guard let current = change.current else { return translated("\(name)  \(what) by \(style.name(device))") }
+        let has = translated(
+            "the folder has \(words(current.size, current.modified))\(current.isHere ? "" : translated(", not here"))")
+        return translated("\(name)  \(what) by \(style.name(device)); \(has)")
     }
 
     private static func words(_ size: Int64, _ modified: String?) -> String {
-        "\(Quantity.size(size)) of \(Timestamp.local(modified))"
+        translated("\(Quantity.size(size)) of \(Timestamp.local(modified))")
     }
 }
 
 /// Which changes are accepted or reverted.
 struct RefusedChoice: ParsableArguments {
-    @Argument(help: "Files, directories (with everything in them) or folder ids.", completion: .file())
+    @Argument(
+        help: ArgumentHelp(translated("Files, directories (with everything in them) or folder ids.")),
+        completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("Device id or name whose changes to include.", valueName: "device"))
+    @Option(help: ArgumentHelp(translated("Device id or name whose changes to include."), valueName: "device"))
     var device: String?
 
-    @Flag(help: "Show what would be done; do nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would be done; do nothing.")))
     var dryRun = false
 }
 
@@ -96,29 +101,30 @@ extension RefusedSettling {
         let style = context.style
         let words =
             switch (outcome.action, outcome.isDryRun) {
-            case (.accept, true): "would be accepted"
-            case (.accept, false): "accepted"
-            case (.revert, true): "would be reverted"
-            case (.revert, false): "reverted; the devices that made them follow once they are connected"
+            case (.accept, true): translated("would be accepted")
+            case (.accept, false): translated("accepted")
+            case (.revert, true): translated("would be reverted")
+            case (.revert, false): translated("reverted; the devices that made them follow once they are connected")
             }
-        try context.output.print("\(style.name(outcome.folder)): \(Quantity.count(outcome.count, "change")) \(words)")
+        try context.output.print("\(style.name(outcome.folder)): \(Quantity.changes(outcome.count)) \(words)")
         if outcome.isDryRun {
             for name in outcome.names { try context.output.print("  \(style.name("\(outcome.folder):\(name)"))") }
         }
         for name in outcome.staying {
             try context.output.print(
-                "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)")
+                translated("stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)"))
         }
     }
 }
 
 struct RefusedAcceptCommand: RefusedSettling {
     static let configuration = CommandConfiguration(
-        commandName: "accept", abstract: "Accept refused changes.",
-        discussion: """
+        commandName: "accept", abstract: translated("Accept refused changes."),
+        discussion: translated(
+            """
             Accepts exactly the versions that are listed; later changes by the device are refused again. Asks for \
             confirmation if files would be replaced or deleted.
-            """)
+            """))
     static let action = RefusalRequest.Action.accept
 
     @OptionGroup var chosen: RefusedChoice
@@ -132,19 +138,21 @@ struct RefusedAcceptCommand: RefusedSettling {
         let deleted = plans.reduce(0) { $0 + $1.deletions }
         guard replaced + deleted > 0 else { return nil }
         return
-            "\(Quantity.count(replaced, "file")) will be replaced and \(Quantity.count(deleted, "file")) deleted on all "
-            + "devices. Accept?"
+            translated(
+                "\(Quantity.files(replaced)) will be replaced and \(Quantity.files(deleted)) deleted on all "
+                    + "devices. Accept?")
     }
 }
 
 struct RefusedRevertCommand: RefusedSettling {
     static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: "Revert refused changes on the devices that made them.",
-        discussion: """
+        commandName: "revert", abstract: translated("Revert refused changes on the devices that made them."),
+        discussion: translated(
+            """
             Announces the folder's versions as newer than the changes: the devices restore the old contents and \
             delete what they added. Their changes are lost unless they keep old versions, so it asks for \
             confirmation. Only files on this disk can be restored.
-            """)
+            """))
     static let action = RefusalRequest.Action.revert
 
     @OptionGroup var chosen: RefusedChoice
@@ -156,30 +164,31 @@ struct RefusedRevertCommand: RefusedSettling {
     static func question(_ plans: [RefusalOutcome]) -> String? {
         let count = plans.reduce(0) { $0 + $1.count }
         guard count > 0 else { return nil }
-        return "\(Quantity.count(count, "change")) will be lost on the devices that made them. Revert?"
+        return translated("\(Quantity.changes(count)) will be lost on the devices that made them. Revert?")
     }
 }
 
 struct FolderRoleCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "role", abstract: "Set the role of a device in a folder.",
-        discussion: """
+        commandName: "role", abstract: translated("Set the role of a device in a folder."),
+        discussion: translated(
+            """
             read: the device receives everything, but its changes are refused here (`synctrain refused`); write \
             (default): its changes are applied; admin: devices and folders that it offers are also added. Each \
             synctrain device sets roles for itself: a device that grants write propagates the changes as its own.
 
             Example: synctrain folder role photos tablet read
-            """)
+            """))
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 
-    @Argument(help: "Folder id.")
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: "Device id or name.")
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
-    @Argument(help: "Role: read, write or admin.")
+    @Argument(help: ArgumentHelp(translated("Role: read, write or admin.")))
     var role: Role
 
     @OptionGroup var global: GlobalOptions

@@ -1,23 +1,25 @@
 import ArgumentParser
 import Arithmetic
 import ControlAPI
+import Phrases
 
 struct RemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rm", abstract: "Delete files and directories on all devices.",
-        discussion: """
+        commandName: "rm", abstract: translated("Delete files and directories on all devices."),
+        discussion: translated(
+            """
             Deletes files whether or not they are on this disk; the other devices delete their copies once they are \
             connected. Names the devices that have the files and asks for confirmation. To free space on this device \
             only, use `synctrain deselect`.
-            """)
+            """))
 
-    @Argument(help: "Files and directories.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]
 
-    @Flag(help: "Required: confirms deletion on every device.")
+    @Flag(help: ArgumentHelp(translated("Required: confirms deletion on every device.")))
     var everywhere = false
 
-    @Flag(help: "Show what would be deleted and which devices have it; delete nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would be deleted and which devices have it; delete nothing.")))
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -25,8 +27,9 @@ struct RemoveCommand: RunnableCommand {
     func validate() throws {
         guard everywhere else {
             throw ValidationError(
-                "rm needs --everywhere. `synctrain deselect` frees the space here and leaves the files on the other devices; "
-                    + "`synctrain rm --everywhere` deletes them on all devices.")
+                translated(
+                    "rm needs --everywhere. `synctrain deselect` frees the space here and leaves the files on the other devices; "
+                        + "`synctrain rm --everywhere` deletes them on all devices."))
         }
     }
 
@@ -54,37 +57,39 @@ struct RemoveCommand: RunnableCommand {
         let bytes = plans.reduce(Int64(0)) { $0.addingClamped($1.bytes) }
         let directories = plans.reduce(Int64(0)) { $0.addingClamped($1.directories) }
         let here = plans.reduce(Int64(0)) { $0.addingClamped($1.localFiles) }
-        var holders = here > 0 ? ["this device (\(here))"] : []
+        var holders = here > 0 ? [translated("this device (\(here))")] : []
         for holder in plans.flatMap(\.holders) { holders.append(Self.words(holder)) }
-        let also = directories > 0 ? " and \(Quantity.directories(directories))" : ""
+        let also = directories > 0 ? translated(" and \(Quantity.directories(directories))") : ""
         return
-            "\(Quantity.count(files, "file"))\(also), \(Quantity.size(bytes)), will be deleted on all devices. They are on: "
-            + "\(holders.isEmpty ? "no device whole" : holders.joined(separator: ", ")). Delete them?"
+            translated(
+                "\(Quantity.files(files))\(also), \(Quantity.size(bytes)), will be deleted on all devices. They are on: "
+                    + "\(holders.isEmpty ? translated("no device whole") : holders.joined(separator: ", ")). Delete them?"
+            )
     }
 
     private static func words(_ holder: RemovalOutcome.Holder) -> String {
         let name = holder.name.isEmpty ? String(holder.id.prefix(7)) : EscapedName.escape(holder.name)
-        return "\(name) (\(holder.files)\(holder.isConnected ? "" : ", not connected"))"
+        return "\(name) (\(holder.files)\(holder.isConnected ? "" : translated(", not connected")))"
     }
 
     private func show(_ outcome: RemovalOutcome, _ context: CommandContext) throws {
         let style = context.style
         let words =
             outcome.isDryRun
-            ? "would be deleted on all devices"
-            : "deleted; the other devices follow "
-                + "once they are connected"
-        let also = outcome.directories > 0 ? " and \(Quantity.directories(outcome.directories))" : ""
+            ? translated("would be deleted on all devices")
+            : translated("deleted; the other devices follow once they are connected")
+        let also = outcome.directories > 0 ? translated(" and \(Quantity.directories(outcome.directories))") : ""
         try context.output.print(
-            "\(style.name(outcome.folder)): \(Quantity.count(outcome.files, "file"))\(also), "
-                + "\(Quantity.size(outcome.bytes)), \(outcome.localFiles) of them here, \(words)")
-        for holder in outcome.holders { try context.output.print("  held by \(Self.words(holder))") }
+            translated(
+                "\(style.name(outcome.folder)): \(Quantity.files(outcome.files))\(also), "
+                    + "\(Quantity.size(outcome.bytes)), \(outcome.localFiles) of them here, \(words)"))
+        for holder in outcome.holders { try context.output.print(translated("  held by \(Self.words(holder))")) }
         if outcome.isDryRun {
             for name in outcome.names { try context.output.print("  \(style.name("\(outcome.folder):\(name)"))") }
         }
         for name in outcome.staying {
             try context.output.print(
-                "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)")
+                translated("stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)"))
         }
     }
 }

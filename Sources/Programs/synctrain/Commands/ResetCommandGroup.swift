@@ -1,16 +1,17 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ResetCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Rebuild stored state.", subcommands: [ResetIndexCommand.self])
+        commandName: "reset", abstract: translated("Rebuild stored state."), subcommands: [ResetIndexCommand.self])
 }
 
 struct ResetIndexCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Rebuild the index from the other devices. Files are not touched.")
+        commandName: "index", abstract: translated("Rebuild the index from the other devices. Files are not touched."))
 
-    @Argument(help: "Folder id; all folders if omitted.")
+    @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
 
     @OptionGroup var global: GlobalOptions
@@ -23,7 +24,9 @@ struct ResetIndexCommand: RunnableCommand {
             // A corrupt index may be why no agent runs.
             try await context.environment.resetIndex(try context.places(), folder)
         }
-        let what = folder.map { "the index of folder \(context.style.name($0))" } ?? "the index of all folders"
-        try context.confirm(done: "Reset \(what). It is rebuilt by a scan and from the other devices.")
+        let what =
+            folder.map { translated("the index of folder \(context.style.name($0))") }
+            ?? translated("the index of all folders")
+        try context.confirm(done: translated("Reset \(what). It is rebuilt by a scan and from the other devices."))
     }
 }

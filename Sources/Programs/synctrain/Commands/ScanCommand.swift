@@ -1,13 +1,14 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ScanCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Scan folders for local changes now, and wait.",
-        discussion: "Exits with 2 if some files could not be read.")
+        commandName: "scan", abstract: translated("Scan folders for local changes now, and wait."),
+        discussion: translated("Exits with 2 if some files could not be read."))
 
     @Argument(
-        help: "Files, directories or folder ids; every folder that is not paused if omitted.",
+        help: ArgumentHelp(translated("Files, directories or folder ids; every folder that is not paused if omitted.")),
         completion: .file())
     var paths: [String] = []
 
@@ -26,12 +27,14 @@ struct ScanCommand: RunnableCommand {
             for folder in summary.folders {
                 for problem in folder.problemList {
                     let name = EscapedName.escape("\(folder.folder):\(problem.path)")
-                    try context.process.errors.print("synctrain: \(name): \(EscapedName.escape(problem.message))")
+                    try context.process.errors.print(
+                        "synctrain: \(name): \(EscapedName.escape(problem.message))")
                 }
                 let rest = folder.problems - Int64(folder.problemList.count)
                 if rest > 0 {
+                    let name = EscapedName.escape(folder.folder)
                     try context.process.errors.print(
-                        "synctrain: \(EscapedName.escape(folder.folder)): and \(Quantity.count(rest, "name")) more")
+                        "synctrain: " + translated("\(name): and \(Quantity.names(rest)) more"))
                 }
             }
         }
@@ -39,11 +42,14 @@ struct ScanCommand: RunnableCommand {
     }
 
     static func line(_ folder: ScanSummary.Folder, _ style: Style) -> String {
-        var parts = ["\(Quantity.count(folder.files, "file")) and \(Quantity.directories(folder.directories)) seen"]
-        parts.append("\(folder.changed) changed")
-        parts.append("\(folder.deleted) deleted")
-        if folder.bytesHashed > 0 { parts.append("\(Quantity.size(folder.bytesHashed)) hashed") }
-        if folder.problems > 0 { parts.append(Quantity.count(folder.problems, "problem")) }
-        return "\(style.name(folder.folder)): \(parts.joined(separator: ", ")) in \(Quantity.time(folder.seconds))"
+        var parts = [
+            translated("\(Quantity.files(folder.files)) and \(Quantity.directories(folder.directories)) seen")
+        ]
+        parts.append(translated("\(folder.changed) changed"))
+        parts.append(translated("\(folder.deleted) deleted"))
+        if folder.bytesHashed > 0 { parts.append(translated("\(Quantity.size(folder.bytesHashed)) hashed")) }
+        if folder.problems > 0 { parts.append(Quantity.problems(folder.problems)) }
+        return translated(
+            "\(style.name(folder.folder)): \(parts.joined(separator: ", ")) in \(Quantity.time(folder.seconds))")
     }
 }

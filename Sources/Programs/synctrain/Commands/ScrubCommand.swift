@@ -1,10 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ScrubCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scrub", abstract: "Check the files on this disk for damage, and repair them.",
-        discussion: """
+        commandName: "scrub", abstract: translated("Check the files on this disk for damage, and repair them."),
+        discussion: translated(
+            """
             Reads the files again, from the disk, and compares them with their hashes. A file that nobody changed and \
             that has other bytes now is damaged: it is listed with the devices that have it. It is never announced as \
             a new version, its damaged blocks are not sent, and this device promises nobody to keep it. --repair \
@@ -14,14 +16,14 @@ struct ScrubCommand: RunnableCommand {
             files are left.
 
             Example: synctrain scrub photos:2024 --repair
-            """)
+            """))
 
     @Argument(
-        help: "Files, directories or folder ids; every folder that is not paused if omitted.",
+        help: ArgumentHelp(translated("Files, directories or folder ids; every folder that is not paused if omitted.")),
         completion: .file())
     var paths: [String] = []
 
-    @Flag(help: "Restore damaged files from other devices.")
+    @Flag(help: ArgumentHelp(translated("Restore damaged files from other devices.")))
     var repair = false
 
     @OptionGroup var global: GlobalOptions

@@ -1,46 +1,50 @@
 import ArgumentParser
 import Arithmetic
 import ControlAPI
+import Phrases
 
 struct SelectCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "select", abstract: "Keep files and directories on this device.",
-        discussion: """
+        commandName: "select", abstract: translated("Keep files and directories on this device."),
+        discussion: translated(
+            """
             Selecting a directory selects everything below it, now and in future. A path that does not exist yet is \
             kept once it appears. The selection is stored in the folder's .stignore; lines that you wrote yourself \
             stay as they are.
 
             With --list: the paths selected by name, as FOLDER:path.
-            """)
+            """))
 
-    @Argument(help: "Files and directories; with --list the id of one folder.", completion: .file())
+    @Argument(
+        help: ArgumentHelp(translated("Files and directories; with --list the id of one folder.")), completion: .file())
     var paths: [String] = []
 
-    @Flag(help: "List the paths selected by name, in one folder or in all.")
+    @Flag(help: ArgumentHelp(translated("List the paths selected by name, in one folder or in all.")))
     var list = false
 
-    @Flag(help: ArgumentHelp("Show what would change and how much would be downloaded; change nothing."))
+    @Flag(help: ArgumentHelp(translated("Show what would change and how much would be downloaded; change nothing.")))
     var dryRun = false
 
-    @Flag(help: "Allow the agent to free the files when the folder's `keep-free` needs space.")
+    @Flag(
+        help: ArgumentHelp(translated("Allow the agent to free the files when the folder's `keep-free` needs space.")))
     var whileSpace = false
 
     @Flag(
         name: [.customShort("0"), .customLong("null")],
-        help: "With --list: end names with a zero byte and do not escape them.")
+        help: ArgumentHelp(translated("With --list: end names with a zero byte and do not escape them.")))
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if list {
-            if paths.count > 1 { throw ValidationError("--list takes at most one folder.") }
-            if whileSpace { throw ValidationError("--while-space cannot be combined with --list.") }
-            if dryRun { throw ValidationError("--dry-run cannot be combined with --list.") }
-            if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
+            if paths.count > 1 { throw ValidationError(translated("--list takes at most one folder.")) }
+            if whileSpace { throw ValidationError(translated("--while-space cannot be combined with --list.")) }
+            if dryRun { throw ValidationError(translated("--dry-run cannot be combined with --list.")) }
+            if null, global.json { throw ValidationError(translated("Use either -0 or --json, not both.")) }
         } else {
-            if paths.isEmpty { throw ValidationError("Give the paths to select, or --list.") }
-            if null { throw ValidationError("-0 needs --list.") }
+            if paths.isEmpty { throw ValidationError(translated("Give the paths to select, or --list.")) }
+            if null { throw ValidationError(translated("-0 needs --list.")) }
         }
     }
 
@@ -58,7 +62,7 @@ struct SelectCommand: RunnableCommand {
                 try output.write(bytes: name.utf8 + [0])
             } else {
                 let slash = path.kind == .directory ? "/" : ""
-                try output.print(style.name(name) + slash + (path.exists ? "" : "  (not there yet)"))
+                try output.print(style.name(name) + slash + (path.exists ? "" : translated("  (not there yet)")))
             }
         }
     }
@@ -66,30 +70,32 @@ struct SelectCommand: RunnableCommand {
 
 struct DeselectCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deselect", abstract: "Stop keeping files and directories on this device and free their space.",
-        discussion: """
+        commandName: "deselect",
+        abstract: translated("Stop keeping files and directories on this device and free their space."),
+        discussion: translated(
+            """
             Frees files of which enough other devices have the same content (the folder's `min-copies`, one by \
             default, according to their last report). Everything else stays and is listed with the reason; \
             `synctrain extraneous list` shows it later. Nothing is deleted on other devices; for that, use \
             `synctrain rm --everywhere`. Part of a selected directory can be deselected.
-            """)
+            """))
 
-    @Argument(help: "Files and directories.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]
 
-    @Flag(help: "Show what would change, be freed and stay; change nothing.")
+    @Flag(help: ArgumentHelp(translated("Show what would change, be freed and stay; change nothing.")))
     var dryRun = false
 
-    @Flag(help: "Leave all files on this disk.")
+    @Flag(help: ArgumentHelp(translated("Leave all files on this disk.")))
     var keepLocal = false
 
-    @Flag(help: "Also free files that no other device has, after confirmation.")
+    @Flag(help: ArgumentHelp(translated("Also free files that no other device has, after confirmation.")))
     var force = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if keepLocal, force { throw ValidationError("Use either --keep-local or --force, not both.") }
+        if keepLocal, force { throw ValidationError(translated("Use either --keep-local or --force, not both.")) }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -132,10 +138,13 @@ struct SelectionReport: Sendable {
         }
         guard files > 0 else { return }
         for line in lines { try context.process.errors.print(line) }
-        if files > Int64(lines.count) { try context.process.errors.print("  and \(files - Int64(lines.count)) more") }
+        if files > Int64(lines.count) {
+            try context.process.errors.print(translated("  and \(files - Int64(lines.count)) more"))
+        }
         try context.confirm(
-            "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), may exist only on this device and will be lost. "
-                + "Delete them?")
+            translated(
+                "\(Quantity.files(files)), \(Quantity.size(bytes)), may exist only on this device and will be lost. "
+                    + "Delete them?"))
     }
 
     func show(_ answer: SelectionAnswer) throws {

@@ -1,20 +1,23 @@
 import AgentServer
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ServeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve a directory as a web site on this machine, downloading files on demand.",
-        discussion: """
+        commandName: "serve",
+        abstract: translated("Serve a directory as a web site on this machine, downloading files on demand."),
+        discussion: translated(
+            """
             Prints the site's address and serves it until Ctrl-C. A directory is shown as its index.html or as a \
             list of its contents. Pages and scripts run as on any site, under a host name of their own, and cannot \
             reach the agent's page. Anyone who has the address can read the directory.
-            """)
+            """))
 
-    @Argument(help: "Directory.", completion: .directory)
+    @Argument(help: ArgumentHelp(translated("Directory.")), completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("Port on 127.0.0.1; a free port if omitted.", valueName: "n"))
+    @Option(help: ArgumentHelp(translated("Port on 127.0.0.1; a free port if omitted."), valueName: "n"))
     var port: UInt16 = 0
 
     @OptionGroup var global: GlobalOptions
@@ -36,7 +39,7 @@ struct ServeCommand: RunnableCommand {
                 try context.output.print(bytes: try ControlJSON.encode(site))
             } else {
                 try context.output.print(address)
-                try context.remark("Press Ctrl-C to stop.")
+                try context.remark(translated("Press Ctrl-C to stop."))
             }
             try context.output.flush()
         }

@@ -1,10 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct SetupCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "setup", abstract: "Set up this device step by step.",
-        discussion: """
+        commandName: "setup", abstract: translated("Set up this device step by step."),
+        discussion: translated(
+            """
             Asks for the name of this device, starts the agent, finds another device, waits until that one has accepted \
             this one, takes folders that it offers, and selects the first directories. Everything has a default, and \
             `setup` can be run again: what was done is not asked for again.
@@ -13,32 +15,36 @@ struct SetupCommand: RunnableCommand {
 
             Example: synctrain setup
             Example: synctrain setup --yes --name laptop --device DEVICE-ID --address 192.168.1.5 --into ~/Library
-            """)
+            """))
 
     @OptionGroup var options: InitOptions
 
-    @Option(help: ArgumentHelp("Id of a device to add; repeatable.", valueName: "id"))
+    @Option(help: ArgumentHelp(translated("Id of a device to add; repeatable."), valueName: "id"))
     var device: [String] = []
 
     @Option(
-        help: ArgumentHelp("Address of the first --device, for example 192.168.1.5; repeatable.", valueName: "address"))
+        help: ArgumentHelp(
+            translated("Address of the first --device, for example 192.168.1.5; repeatable."), valueName: "address"))
     var address: [String] = []
 
     @Option(
-        help: ArgumentHelp("Directory that each offered folder gets a directory in.", valueName: "dir"),
+        help: ArgumentHelp(translated("Directory that each offered folder gets a directory in."), valueName: "dir"),
         completion: .directory)
     var into: String?
 
     @Option(
-        help: ArgumentHelp("With --yes: path to select in each folder that is added; repeatable.", valueName: "path"))
+        help: ArgumentHelp(
+            translated("With --yes: path to select in each folder that is added; repeatable."), valueName: "path"))
     var select: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if global.json { throw ValidationError("Use the single commands with --json; setup asks a person.") }
-        if !address.isEmpty, device.isEmpty { throw ValidationError("--address needs --device.") }
-        if !select.isEmpty, !global.yes { throw ValidationError("--select needs --yes.") }
+        if global.json {
+            throw ValidationError(translated("Use the single commands with --json; setup asks a person."))
+        }
+        if !address.isEmpty, device.isEmpty { throw ValidationError(translated("--address needs --device.")) }
+        if !select.isEmpty, !global.yes { throw ValidationError(translated("--select needs --yes.")) }
     }
 
     func execute(in context: CommandContext) async throws {

@@ -1,11 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct StatCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stat", abstract: "Show details of a file or directory.")
+        commandName: "stat", abstract: translated("Show details of a file or directory."))
 
-    @Argument(help: "File or directory.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -24,6 +25,8 @@ struct StatCommand: RunnableCommand {
             try context.output.print(line)
         }
         let notes = try await agent.call(Endpoints.notes, context.path(path))
-        for line in NoteCommand.lines(notes, context.style) { try context.output.print("note  \(line)") }
+        for line in NoteCommand.lines(notes, context.style) {
+            try context.output.print("\(translated("note", context: "of a file"))  \(line)")
+        }
     }
 }

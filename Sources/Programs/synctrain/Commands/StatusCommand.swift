@@ -1,11 +1,14 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct StatusCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show connections, folders and transfers.")
+        commandName: "status", abstract: translated("Show connections, folders and transfers."))
 
-    @Flag(name: [.short, .long], help: "Update every second until interrupted; with --json on every change.")
+    @Flag(
+        name: [.short, .long],
+        help: ArgumentHelp(translated("Update every second until interrupted; with --json on every change.")))
     var watch = false
 
     @OptionGroup var global: GlobalOptions

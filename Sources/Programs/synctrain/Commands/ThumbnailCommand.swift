@@ -1,26 +1,29 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ThumbnailCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",
-        abstract: "Write a thumbnail of a photo or film as a JPEG.",
-        discussion: """
+        abstract: translated("Write a thumbnail of a photo or film as a JPEG."),
+        discussion: translated(
+            """
             The thumbnail has at most 255 by 255 pixels. For a file that is not present only the necessary blocks \
             are downloaded: a photo's embedded preview, a film's first frame. libvips and ffmpeg create it in a \
             sandbox (Debian packages bubblewrap, libvips-tools and ffmpeg), and it is cached; [thumbnails] in the \
             configuration sets where.
-            """)
+            """))
 
-    @Argument(help: "Photo or film.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Photo or film.")), completion: .file())
     var path: String
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Output file; standard output if omitted.", valueName: "out"),
+        name: .shortAndLong,
+        help: ArgumentHelp(translated("Output file; standard output if omitted."), valueName: "out"),
         completion: .file())
     var output: String?
 
-    @Flag(help: "Overwrite an existing file.")
+    @Flag(help: ArgumentHelp(translated("Overwrite an existing file.")))
     var force = false
 
     @OptionGroup var global: GlobalOptions

@@ -1,21 +1,24 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 import Synchronization
 
 struct TreeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tree", abstract: "Show a directory of the global index as a tree.")
+        commandName: "tree", abstract: translated("Show a directory of the global index as a tree."))
 
-    @Argument(help: "Directory; the current directory if omitted.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("Directory; the current directory if omitted.")), completion: .file())
     var path = "."
 
-    @Option(name: [.customShort("L"), .long], help: ArgumentHelp("Number of levels to show.", valueName: "levels"))
+    @Option(
+        name: [.customShort("L"), .long],
+        help: ArgumentHelp(translated("Number of levels to show."), valueName: "levels"))
     var depth: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let depth, depth < 1 { throw ValidationError("--depth must be at least 1.") }
+        if let depth, depth < 1 { throw ValidationError(translated("--depth must be at least 1.")) }
     }
 
     func execute(in context: CommandContext) async throws {

@@ -1,10 +1,12 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct UICommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ui", abstract: "Open the web page in a browser, logged in.",
-        discussion: """
+        commandName: "ui", abstract: translated("Open the web page in a browser, logged in."),
+        discussion: translated(
+            """
             Creates a login link for one browser, writes a file in the runtime directory that redirects to it, and \
             opens that file with $SYNCTRAIN_OPEN or `xdg-open`. The link works once and for one minute; the login \
             lasts for 30 days without use, for 180 days at most, until --logout, or until the agent is started at \
@@ -22,30 +24,30 @@ struct UICommand: RunnableCommand {
 
             and restart the agent. --set-password asks twice for the password, or reads one line of standard input, and \
             logs out all browsers.
-            """)
+            """))
 
-    @Argument(help: "File or directory to show.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File or directory to show.")), completion: .file())
     var path: String?
 
-    @Flag(help: "Print the link instead of opening it.")
+    @Flag(help: ArgumentHelp(translated("Print the link instead of opening it.")))
     var noOpen = false
 
-    @Flag(help: "Start the agent first if it is not running.")
+    @Flag(help: ArgumentHelp(translated("Start the agent first if it is not running.")))
     var start = false
 
-    @Flag(help: "Log out all browsers.")
+    @Flag(help: ArgumentHelp(translated("Log out all browsers.")))
     var logout = false
 
-    @Flag(help: "Set the password for browsers on other machines, and log out all browsers.")
+    @Flag(help: ArgumentHelp(translated("Set the password for browsers on other machines, and log out all browsers.")))
     var setPassword = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if noOpen, logout { throw ValidationError("--no-open cannot be combined with --logout.") }
-        if path != nil, logout { throw ValidationError("A path cannot be combined with --logout.") }
-        if setPassword, noOpen || logout { throw ValidationError("--set-password is used alone.") }
-        if start, logout { throw ValidationError("--start cannot be combined with --logout.") }
+        if noOpen, logout { throw ValidationError(translated("--no-open cannot be combined with --logout.")) }
+        if path != nil, logout { throw ValidationError(translated("A path cannot be combined with --logout.")) }
+        if setPassword, noOpen || logout { throw ValidationError(translated("--set-password is used alone.")) }
+        if start, logout { throw ValidationError(translated("--start cannot be combined with --logout.")) }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -57,7 +59,7 @@ struct UICommand: RunnableCommand {
         let link = try await context.agent().call(Endpoints.logIn, request)
         if let remark = link.remark { try context.remark(remark) }
         if let fingerprint = link.fingerprint {
-            try context.remark("The page's certificate has the SHA-256 fingerprint \(fingerprint).")
+            try context.remark(translated("The page's certificate has the SHA-256 fingerprint \(fingerprint)."))
         }
         if global.json {
             let opened = OpenedPage(
@@ -69,7 +71,7 @@ struct UICommand: RunnableCommand {
             if !global.json { try context.output.print(link.url) }
             guard !noOpen else { return }
             return try context.remark(
-                "xdg-open is not installed: open the link yourself within a minute, or set SYNCTRAIN_OPEN.")
+                translated("xdg-open is not installed: open the link yourself within a minute, or set SYNCTRAIN_OPEN."))
         }
         try context.output.flush()
         do {
@@ -87,9 +89,14 @@ struct UICommand: RunnableCommand {
         let answer = try await agent.call(Endpoints.setPassword, PasswordChange(password: password))
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
         try context.output.print(
-            "The password is set. "
-                + (answer.ended == 1 ? "1 browser was logged out." : "\(answer.ended) browsers were logged out."))
-        if answer.problem != nil { try context.remark("Restart the agent: the page did not listen so far.") }
+            translated("The password is set. ")
+                + translated(
+                    answer.ended, one: "\(answer.ended) browser was logged out.",
+                    many: "\(answer.ended) browsers were logged out.")
+        )
+        if answer.problem != nil {
+            try context.remark(translated("Restart the agent: the page did not listen so far."))
+        }
     }
 
     /// Asks twice on a terminal, without showing what is typed; else one line of standard input.
@@ -101,8 +108,8 @@ struct UICommand: RunnableCommand {
             return line.hasSuffix("\r") ? String(line.dropLast()) : line
         }
         let first = try await typed(
-            "Password for the page (at least \(PasswordChange.shortest) characters): ", in: context)
-        guard try await typed("The same again: ", in: context) == first else {
+            translated("Password for the page (at least \(PasswordChange.shortest) characters): "), in: context)
+        guard try await typed(translated("The same again: "), in: context) == first else {
             throw ControlError(.invalidRequest, "The two passwords differ. Nothing was changed.")
         }
         return first
@@ -127,7 +134,9 @@ struct UICommand: RunnableCommand {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {
             try context.output.print(
-                answer.ended == 1 ? "1 browser was logged out." : "\(answer.ended) browsers were logged out.")
+                translated(
+                    answer.ended, one: "\(answer.ended) browser was logged out.",
+                    many: "\(answer.ended) browsers were logged out."))
         }
     }
 }

@@ -1,24 +1,27 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 import Synchronization
 
 struct VersionsCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "versions", abstract: "List and restore archived versions of files.",
-        discussion: """
+        commandName: "versions", abstract: translated("List and restore archived versions of files."),
+        discussion: translated(
+            """
             If `versions` in a folder's configuration is trashcan, simple or staggered, the folder archives files \
             that other devices replace or delete, with Syncthing's names and rules. Files that you delete or change \
             on this device are not archived.
-            """,
+            """),
         subcommands: [VersionsListCommand.self, VersionsShowCommand.self, VersionsRestoreCommand.self])
 }
 
 struct VersionsListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List archived versions.",
-        discussion: "Prints archive time, size, modification time and FOLDER:path, oldest first.")
+        commandName: "list", abstract: translated("List archived versions."),
+        discussion: translated("Prints archive time, size, modification time and FOLDER:path, oldest first."))
 
-    @Argument(help: "File, directory or folder id; all folders if omitted.", completion: .file())
+    @Argument(
+        help: ArgumentHelp(translated("File, directory or folder id; all folders if omitted.")), completion: .file())
     var path: String?
 
     @OptionGroup var global: GlobalOptions
@@ -37,10 +40,10 @@ struct VersionsListCommand: RunnableCommand {
 
 struct VersionsShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the archived versions of a file and their paths.",
-        discussion: "Any program can read the archived files; do not change them.")
+        commandName: "show", abstract: translated("Show the archived versions of a file and their paths."),
+        discussion: translated("Any program can read the archived files; do not change them."))
 
-    @Argument(help: "File.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -52,8 +55,9 @@ struct VersionsShowCommand: RunnableCommand {
             found.note()
             if isJSON { return try output.print(bytes: try ControlJSON.encode(version)) }
             try output.print(
-                "in its place until \(Timestamp.precise(version.archived)), \(Quantity.size(version.size)), changed "
-                    + "\(Timestamp.precise(version.modified))\n  \(style.name(version.file))")
+                translated(
+                    "in its place until \(Timestamp.precise(version.archived)), \(Quantity.size(version.size)), changed "
+                        + "\(Timestamp.precise(version.modified))\n  \(style.name(version.file))"))
         }
         guard found.isEmpty else { return }
         throw ControlError(
@@ -64,18 +68,19 @@ struct VersionsShowCommand: RunnableCommand {
 
 struct VersionsRestoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Restore an archived version, on this device and all others.",
-        discussion: """
+        commandName: "restore", abstract: translated("Restore an archived version, on this device and all others."),
+        discussion: translated(
+            """
             The restored version becomes the newest. If the file exists, asks for confirmation and archives the \
             current version. The archive keeps the restored version, too.
-            """)
+            """))
 
-    @Argument(help: "File.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String
 
     @Option(
         help: ArgumentHelp(
-            "Archive time of the version, for example \"2026-11-21 14:03:05\"; the latest if omitted.",
+            translated("Archive time of the version, for example \"2026-11-21 14:03:05\"; the latest if omitted."),
             valueName: "time"))
     var at: String?
 
@@ -83,7 +88,8 @@ struct VersionsRestoreCommand: RunnableCommand {
 
     func validate() throws {
         if let at, Timestamp.seconds(typed: at) == nil {
-            throw ValidationError("--at must be a time such as \"2026-11-21 14:03:05\", 2026-11-21 or 20261121-140305.")
+            throw ValidationError(
+                translated("--at must be a time such as \"2026-11-21 14:03:05\", 2026-11-21 or 20261121-140305."))
         }
     }
 
@@ -95,7 +101,7 @@ struct VersionsRestoreCommand: RunnableCommand {
         do {
             restored = try await agent.call(Endpoints.restoreVersion, request)
         } catch let error as ControlError where error.code == .confirmationNeeded && !request.isConfirmed {
-            try context.confirm(error.message)
+            try context.confirm(error.shown)
             request.isConfirmed = true
             restored = try await agent.call(Endpoints.restoreVersion, request)
         }
@@ -103,10 +109,11 @@ struct VersionsRestoreCommand: RunnableCommand {
         let style = context.style
         let version = restored.version
         try context.output.print(
-            "\(style.name("\(version.folder):\(version.path)")) restored from the version of "
-                + "\(Timestamp.precise(version.archived)), \(Quantity.size(version.size))")
+            translated(
+                "\(style.name("\(version.folder):\(version.path)")) restored from the version of "
+                    + "\(Timestamp.precise(version.archived)), \(Quantity.size(version.size))"))
         if let replaced = restored.replaced {
-            try context.output.print("what was there is now \(style.name(replaced))")
+            try context.output.print(translated("what was there is now \(style.name(replaced))"))
         }
     }
 }

@@ -1,22 +1,25 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 import Synchronization
 
 struct WaitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wait", abstract: "Wait until folders or paths are up to date.",
-        discussion: """
+        commandName: "wait", abstract: translated("Wait until folders or paths are up to date."),
+        discussion: translated(
+            """
             A path is up to date when it is present in the newest version; for a directory, when everything selected \
             in it is. A path that no device has yet is waited for. Exits with 7 on timeout, and with 1 if a folder \
             is halted, paused or cannot continue, or if a path is not selected.
-            """)
+            """))
 
     @Argument(
-        help: "Folder ids and paths; all folders that are not paused if omitted.", completion: .file())
+        help: ArgumentHelp(translated("Folder ids and paths; all folders that are not paused if omitted.")),
+        completion: .file())
     var path: [String] = []
 
     @Option(
-        help: ArgumentHelp("Timeout: 30, 30s, 5m or 2h.", valueName: "time"),
+        help: ArgumentHelp(translated("Timeout: 30, 30s, 5m or 2h."), valueName: "time"),
         transform: WaitCommand.duration)
     var timeout: Double?
 
@@ -24,7 +27,8 @@ struct WaitCommand: RunnableCommand {
 
     static func duration(_ text: String) throws -> Double {
         guard let seconds = TimeSpan.seconds(text), (0...31_536_000).contains(seconds) else {
-            throw ValidationError("--timeout must be between 0 s and 1 year, for example 30, 30s, 5m or 2h.")
+            throw ValidationError(
+                translated("--timeout must be between 0 s and 1 year, for example 30, 30s, 5m or 2h."))
         }
         return seconds
     }
@@ -94,16 +98,19 @@ struct WaitCommand: RunnableCommand {
             if condition.isFailure {
                 throw ControlError(
                     code(condition),
-                    "\(folder.id) (\(folder.state)): \(folder.message ?? "it does not go on; see `synctrain status`")",
+                    "\(folder.id) (\(Word.shown(folder.state))): \(folder.message ?? translated("it does not go on; see `synctrain status`"))",
                     path: folder.id)
             }
             // Each is looked at, because one that cannot go on ends the wait whatever the others do.
             guard waiting == nil else { continue }
             if !folder.need.isZero {
-                let errors = folder.errors > 0 ? " (\(Quantity.count(folder.errors, "error")), see `status`)" : ""
-                waiting = "\(folder.id) needs \(Quantity.need(folder.need))\(errors)."
+                let need = Quantity.need(folder.need)
+                waiting =
+                    folder.errors > 0
+                    ? translated("\(folder.id) needs \(need) (\(Quantity.errors(folder.errors)), see `status`).")
+                    : translated("\(folder.id) needs \(need).")
             } else if !condition.isAtRest {
-                waiting = "\(folder.id) is \(folder.state.replacing("-", with: " "))."
+                waiting = translated("\(folder.id) is \(Word.shown(folder.state.replacing("-", with: " "))).")
             }
         }
         return waiting

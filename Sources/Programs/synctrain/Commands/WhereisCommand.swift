@@ -1,16 +1,19 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct WhereisCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "whereis", abstract: "List the devices that have a file or the contents of a directory.",
-        discussion: """
+        commandName: "whereis",
+        abstract: translated("List the devices that have a file or the contents of a directory."),
+        discussion: translated(
+            """
             `complete`: all of it, in the newest version; `partly`: some files of a directory, or on this device \
             some blocks of a file; `older`, `other`: another version; `not-kept`: known there but not selected; \
             `unknown`: the device has not reported yet. Exits with 5 if no other device has a complete copy.
-            """)
+            """))
 
-    @Argument(help: "File or directory.", completion: .file())
+    @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -35,7 +38,8 @@ struct WhereisCommand: RunnableCommand {
         let rows = whereabouts.holders.map { holder in
             [
                 holder.name.isEmpty ? "-" : context.style.name(holder.name), StatusRendering.short(holder.id),
-                holder.isConnected ? "connected" : "last seen \(Timestamp.local(holder.lastSeen))",
+                holder.isConnected
+                    ? translated("connected") : translated("last seen \(Timestamp.local(holder.lastSeen))"),
             ]
         }
         for line in Table.lines(rows, width: context.outputWidth) { try context.output.print(line) }
@@ -45,12 +49,12 @@ struct WhereisCommand: RunnableCommand {
         var has = device.has.rawValue
         if let size = device.size { has += ", \(Quantity.size(size)), \(Timestamp.local(device.modified))" }
         if let files = device.files, let bytes = device.bytes, device.has != .complete {
-            has += ", \(Quantity.count(files, "file")), \(Quantity.size(bytes))"
+            has += ", \(Quantity.files(files)), \(Quantity.size(bytes))"
         }
         let link =
             device.isThis
-            ? "this device"
-            : device.isConnected ? "connected" : "last seen \(Timestamp.local(device.lastSeen))"
+            ? translated("this device")
+            : device.isConnected ? translated("connected") : translated("last seen \(Timestamp.local(device.lastSeen))")
         return [
             device.name.isEmpty ? "-" : style.name(device.name), StatusRendering.short(device.id), has, link,
         ]

@@ -1,23 +1,27 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct ZipCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "zip", abstract: "Read zip files and ISO images without downloading them completely.",
+        commandName: "zip", abstract: translated("Read zip files and ISO images without downloading them completely."),
         subcommands: [List.self, Cat.self])
 
     struct List: RunnableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "ls", abstract: "List the contents of an archive, one path per line.",
-            discussion: """
+            commandName: "ls", abstract: translated("List the contents of an archive, one path per line."),
+            discussion: translated(
+                """
                 Only the blocks of the archive's directory are downloaded. With -l: size, modification time, path \
                 and remarks.
-                """)
+                """))
 
-        @Argument(help: "Zip file or ISO image, present on this device or not.", completion: .file())
+        @Argument(
+            help: ArgumentHelp(translated("Zip file or ISO image, present on this device or not.")), completion: .file()
+        )
         var archive: String
 
-        @Flag(name: .short, help: "Show size and time.")
+        @Flag(name: .short, help: ArgumentHelp(translated("Show size and time.")))
         var long = false
 
         @OptionGroup var global: GlobalOptions
@@ -46,40 +50,45 @@ struct ZipCommandGroup: ParsableCommand {
             let size = Table.pad(member.kind == .file ? Quantity.size(member.size) : "-", to: 8, .right)
             let remark =
                 member.encrypted == true
-                ? "  (encrypted)"
-                : member.target.map { " -> " + style.name($0) } ?? (member.kind == .symlink ? "  (link)" : "")
+                ? translated("  (encrypted)")
+                : member.target.map { " -> " + style.name($0) }
+                    ?? (member.kind == .symlink ? translated("  (link)") : "")
             return "\(size)  \(Table.pad(Timestamp.local(member.modified), to: 16))  \(shown)\(remark)"
         }
     }
 
     struct Cat: RunnableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "cat", abstract: "Extract a file from an archive.",
-            discussion: """
+            commandName: "cat", abstract: translated("Extract a file from an archive."),
+            discussion: translated(
+                """
                 Only the blocks of that file are downloaded. A zip's checksum is verified before the last bytes are \
                 written. The path is one printed by `zip ls`; if several files have that path, the last one is used.
 
                 Example: synctrain zip cat library:backup.zip letters/anna.txt -o anna.txt
-                """)
+                """))
 
-        @Argument(help: "Zip file or ISO image, present on this device or not.", completion: .file())
+        @Argument(
+            help: ArgumentHelp(translated("Zip file or ISO image, present on this device or not.")), completion: .file()
+        )
         var archive: String
 
-        @Argument(help: "Path of the file in the archive.")
+        @Argument(help: ArgumentHelp(translated("Path of the file in the archive.")))
         var member: String
 
         @Option(
-            name: [.short, .long], help: ArgumentHelp("Output file; standard output if omitted.", valueName: "file"),
+            name: [.short, .long],
+            help: ArgumentHelp(translated("Output file; standard output if omitted."), valueName: "file"),
             completion: .file())
         var output: String?
 
-        @Flag(help: "Overwrite an existing file.")
+        @Flag(help: ArgumentHelp(translated("Overwrite an existing file.")))
         var force = false
 
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {
-            if force, output == nil { throw ValidationError("--force needs -o.") }
+            if force, output == nil { throw ValidationError(translated("--force needs -o.")) }
         }
 
         func execute(in context: CommandContext) async throws {

@@ -5,6 +5,7 @@ import ControlAPI
 import ControlClient
 import Cryptography
 import MachineState
+import Phrases
 import SyncAgent
 
 extension CommandEnvironment {
@@ -94,8 +95,9 @@ extension CommandEnvironment {
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(
                 .alreadyExists,
-                "a configuration already exists, and init does not change it; run init without options to create only the "
-                    + "identity, or move the file elsewhere first", file: places.configurationFile)
+                translated(
+                    "a configuration already exists, and init does not change it; run init without options to create only the "
+                        + "identity, or move the file elsewhere first"), file: places.configurationFile)
         }
         try places.createDirectories()
         var name = options.name

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Conflicts for people.
 struct ConflictRendering: Sendable {
@@ -6,9 +7,9 @@ struct ConflictRendering: Sendable {
 
     /// The file, and its two versions.
     func lines(_ conflict: Conflict) -> [String] {
-        let rows = [("mine", conflict.mine), ("theirs", conflict.theirs)].map { side, version in
+        let rows = [(translated("mine"), conflict.mine), (translated("theirs"), conflict.theirs)].map { side, version in
             [
-                "  \(side)", style.name(device(version)), version.size.map(Quantity.size) ?? "gone",
+                "  \(side)", style.name(device(version)), version.size.map(Quantity.size) ?? translated("gone"),
                 Timestamp.local(version.modified), style.name(version.path),
             ]
         }
@@ -21,7 +22,7 @@ struct ConflictRendering: Sendable {
         // Lines of files are shown as names are: what a terminal would act on is escaped.
         var lines = diff.split(separator: "\n", omittingEmptySubsequences: false).map { style.name(String($0)) }
         if lines.last == "" { lines.removeLast() }
-        return lines + (details.isCut ? ["  … and more"] : [])
+        return lines + (details.isCut ? [translated("  … and more")] : [])
     }
 
     func lines(_ outcome: ConflictAnswer.Outcome) -> [String] {
@@ -29,18 +30,21 @@ struct ConflictRendering: Sendable {
         if let problem = outcome.problem { return ["\(name): \(problem)"] }
         switch outcome.keep {
         case .both:
-            return ["\(name): both are kept, the other as \(style.name(outcome.renamed ?? outcome.conflict.copy))"]
+            return [
+                translated(
+                    "\(name): both are kept, the other as \(style.name(outcome.renamed ?? outcome.conflict.copy))")
+            ]
         case .mine, .theirs:
             let (kept, other) =
                 outcome.keep == .mine
                 ? (outcome.conflict.mine, outcome.conflict.theirs) : (outcome.conflict.theirs, outcome.conflict.mine)
-            let fate = outcome.archived.map { "is now \(style.name($0))" } ?? "is gone"
-            return ["\(name): kept what \(device(kept)) has; the version of \(device(other)) \(fate)"]
+            let fate = outcome.archived.map { translated("is now \(style.name($0))") } ?? translated("is gone")
+            return [translated("\(name): kept what \(device(kept)) has; the version of \(device(other)) \(fate)")]
         }
     }
 
     private func device(_ version: Conflict.Version) -> String {
         if !version.name.isEmpty { return version.name }
-        return version.device.isEmpty ? "unknown" : String(version.device.prefix(7))
+        return version.device.isEmpty ? translated("unknown") : String(version.device.prefix(7))
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Findings in columns: area, state, and what is, why it matters and what helps.
 struct DoctorRendering: Sendable {
@@ -8,14 +9,14 @@ struct DoctorRendering: Sendable {
 
     func lines(_ report: DoctorReport) -> [String] {
         let areas = DoctorFinding.Area.allCases
-        let areaWidth = areas.map(\.rawValue.count).max() ?? 0
-        let stateWidth = DoctorFinding.State.allCases.map(\.rawValue.count).max() ?? 0
+        let areaWidth = areas.map { DisplayWidth.of(Word.shown($0.rawValue)) }.max() ?? 0
+        let stateWidth = DoctorFinding.State.allCases.map { DisplayWidth.of(Word.shown($0.rawValue)) }.max() ?? 0
         let indent = String(repeating: " ", count: areaWidth + stateWidth + 4)
         var lines: [String] = []
         for area in areas {
             let findings = report.findings.filter { $0.area == area }
             for (index, finding) in shown(findings).enumerated() {
-                let title = Table.pad(index == 0 ? area.rawValue : "", to: areaWidth)
+                let title = Table.pad(index == 0 ? Word.shown(area.rawValue) : "", to: areaWidth)
                 let state = style.finding(finding.state, padded: stateWidth)
                 let text = text(finding)
                 lines.append("\(title)  \(state)  \(text[0])")
@@ -33,7 +34,7 @@ struct DoctorRendering: Sendable {
         guard well.count > 1, let first = well.first else {
             return others + well.map { DoctorFinding($0.area, $0.code, .ok, $0.message) }
         }
-        let rest = Quantity.count(Int64(well.count - (others.isEmpty ? 1 : 0)), "more check")
+        let rest = Quantity.moreChecks(Int64(well.count - (others.isEmpty ? 1 : 0)))
         return others + [
             DoctorFinding(first.area, first.code, .ok, others.isEmpty ? "\(first.message) \(rest)." : "\(rest).")
         ]
@@ -49,18 +50,22 @@ struct DoctorRendering: Sendable {
     }
 
     private func summary(_ report: DoctorReport) -> String {
-        let counts = [(DoctorFinding.State.problem, "problem"), (.warning, "warning"), (.note, "note")].compactMap {
-            state, noun in
+        let counts = [DoctorFinding.State.problem, .warning, .note].compactMap { state -> String? in
             let count = report.findings.count { $0.state == state }
-            return count == 0 ? nil : Quantity.count(Int64(count), noun)
+            guard count > 0 else { return nil }
+            return switch state {
+            case .problem: Quantity.problems(count)
+            case .warning: Quantity.warnings(count)
+            case .note, .ok: Quantity.notes(count)
+            }
         }
-        return counts.isEmpty ? "No problems." : counts.joined(separator: ", ") + "."
+        return counts.isEmpty ? translated("No problems.") : counts.joined(separator: ", ") + "."
     }
 }
 
 extension Style {
     fileprivate func finding(_ state: DoctorFinding.State, padded width: Int) -> String {
-        let text = Table.pad(state.rawValue, to: width)
+        let text = Table.pad(Word.shown(state.rawValue), to: width)
         guard hasColor else { return text }
         let code =
             switch state {

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What a change of the configuration has come to, in one line. Pure.
 struct EditRendering: Sendable {
@@ -9,58 +10,78 @@ struct EditRendering: Sendable {
         case .addDevice(let settings):
             let short = StatusRendering.short(settings.id)
             let name = settings.name.map { "\(style.name($0)) (\(short))" } ?? short
-            return "Added device \(name). Add this device there too: `synctrain id` prints its id."
-        case .renameDevice(let device, let name): return "Renamed device \(style.name(device)) to \(style.name(name))."
-        case .removeDevice(let device): return "Removed device \(style.name(device)). Files are kept."
+            return translated("Added device \(name). Add this device there too: `synctrain id` prints its id.")
+        case .renameDevice(let device, let name):
+            return translated("Renamed device \(style.name(device)) to \(style.name(name)).")
+        case .removeDevice(let device): return translated("Removed device \(style.name(device)). Files are kept.")
         case .addFolder(let settings): return added(settings)
         case .setFolderPaused(let folder, let isPaused):
-            return "\(isPaused ? "Paused" : "Resumed") folder \(style.name(folder))."
+            let name = style.name(folder)
+            return isPaused ? translated("Paused folder \(name).") : translated("Resumed folder \(name).")
         case .setFolderBluetooth(let change):
-            let limit = change.limit.map { $0 == 0 ? "no limit" : "up to \(Quantity.size($0))" }
-            let parts = [change.use, limit].compactMap { $0 }.joined(separator: ", ")
-            return "Folder \(style.name(change.folder)) over Bluetooth: \(parts)."
+            let limit = change.limit.map { $0 == 0 ? translated("no limit") : translated("up to \(Quantity.size($0))") }
+            let parts = [change.use.map(Word.shown), limit].compactMap { $0 }.joined(separator: ", ")
+            return translated("Folder \(style.name(change.folder)) over Bluetooth: \(parts).")
         case .setDeviceBluetooth(let change):
-            return "Device \(style.name(change.device)) over Bluetooth: \(change.use)."
-        case .setDevice(let change): return "Changed the settings of device \(style.name(change.device))."
+            return translated("Device \(style.name(change.device)) over Bluetooth: \(Word.shown(change.use)).")
+        case .setDevice(let change): return translated("Changed the settings of device \(style.name(change.device)).")
         case .setFolderRelays(let change):
-            return "Folder \(style.name(change.folder)) \(change.relays ? "may" : "may not") use relays."
+            let name = style.name(change.folder)
+            return change.relays
+                ? translated("Folder \(name) may use relays.") : translated("Folder \(name) may not use relays.")
         case .setIgnored(let change): return ignored(change)
-        case .setNetwork: return "Changed the network settings."
-        case .setPaused(let change): return paused(change)
+        case .setNetwork: return translated("Changed the network settings.")
+        case .setPaused(let change): return pausedLine(change)
         case .setFolderRole(let change):
             return
-                "Device \(style.name(change.device)) has the role \(change.role) in folder \(style.name(change.folder))."
-        case .removeFolder(let folder): return "Removed folder \(style.name(folder)). Its files are kept."
+                translated(
+                    "Device \(style.name(change.device)) has the role \(change.role) in folder \(style.name(change.folder))."
+                )
+        case .removeFolder(let folder): return translated("Removed folder \(style.name(folder)). Its files are kept.")
         }
     }
 
     private func added(_ settings: FolderSettings) -> String {
-        let folder = "Added folder \(style.name(settings.id)) in \(style.name(settings.path))"
-        guard settings.mode == "selective" else { return "\(folder): everything in it is synced." }
+        let folder = translated("Added folder \(style.name(settings.id)) in \(style.name(settings.path))")
+        guard settings.mode == "selective" else { return translated("\(folder): everything in it is synced.") }
         let path = ShellWord.quoted("\(settings.id):PATH")
-        return "\(folder): nothing is downloaded until you select it, with `synctrain select \(style.name(path))`."
+        return translated(
+            "\(folder): nothing is downloaded until you select it, with `synctrain select \(style.name(path))`.")
     }
 
     private func ignored(_ change: IgnoreChange) -> String {
         let from = change.device.map { style.name($0) }
         let what =
             if let folder = change.folder {
-                "folder \(style.name(folder))" + (from.map { " from \($0)" } ?? "")
+                from.map { translated("folder \(style.name(folder)) from \($0)") }
+                    ?? translated("folder \(style.name(folder))")
             } else {
-                "device \(from ?? "")"
+                translated("device \(from ?? "")")
             }
-        return change.isIgnored ? "Ignored \(what)." : "No longer ignored: \(what)."
+        return change.isIgnored ? translated("Ignored \(what).") : translated("No longer ignored: \(what).")
+    }
+
+    private func pausedLine(_ change: PauseChange) -> String {
+        let what = paused(change)
+        guard change.isPaused else { return translated("Resumed \(what).") }
+        guard let seconds = change.seconds else { return translated("Paused \(what).") }
+        return translated("Paused \(what) for \(Quantity.duration(seconds: seconds)).")
     }
 
     private func paused(_ change: PauseChange) -> String {
-        let verb = change.isPaused ? "Paused" : "Resumed"
-        let time = change.seconds.map { " for \(Quantity.duration(seconds: $0))" } ?? ""
-        guard !change.isAll else { return "\(verb) all folders and devices\(time)." }
-        let parts = [("folder", change.folders), ("device", change.devices)].filter { !$0.1.isEmpty }.map {
-            noun, names in
-            "\(noun)\(names.count == 1 ? "" : "s") \(names.map { style.name($0) }.joined(separator: ", "))"
+        guard !change.isAll else { return translated("all folders and devices") }
+        func list(_ names: [String]) -> String { names.map { style.name($0) }.joined(separator: ", ") }
+        var parts: [String] = []
+        let (folders, devices) = (list(change.folders), list(change.devices))
+        if !change.folders.isEmpty {
+            parts.append(
+                change.folders.count == 1 ? translated("folder \(folders)") : translated("folders \(folders)"))
         }
-        return "\(verb) \(parts.joined(separator: " and "))\(time)."
+        if !change.devices.isEmpty {
+            parts.append(
+                change.devices.count == 1 ? translated("device \(devices)") : translated("devices \(devices)"))
+        }
+        return parts.joined(separator: translated(" and "))
     }
 }
 

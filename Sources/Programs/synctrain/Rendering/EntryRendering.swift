@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Entries as `ls`, `stat` and `search` show them.
 struct EntryRendering: Sendable {
@@ -7,11 +8,23 @@ struct EntryRendering: Sendable {
     /// The directory that names are shown relative to; nil shows the last component alone.
     var base: String?
 
+    /// Columns of a state with its share: more where words are longer than the English ones.
+    private static var stateWidth: Int { Swift.max(16, Word.width(of: Entry.State.allCases.map(\.rawValue)) + 5) }
+
+    private static var selectedWidth: Int {
+        Swift.max(8, DisplayWidth.of(translated("selected")), Word.width(of: ["explicit", "implicit", "no"]))
+    }
+
     /// What stands above the lines of `isLong`.
     var heading: String {
         style.heading(
-            "\(Table.pad("state", to: 16))  \(Table.pad("selected", to: 8))  dev  \(Table.pad("size", to: 8, .right))  "
-                + "\(Table.pad("modified", to: 16))  name")
+            [
+                Table.pad(translated("state"), to: Self.stateWidth),
+                Table.pad(translated("selected"), to: Self.selectedWidth),
+                Table.pad(translated("dev", context: "number of devices"), to: 3),
+                Table.pad(translated("size"), to: 8, .right), Table.pad(translated("modified"), to: 16),
+                translated("name"),
+            ].joined(separator: "  "))
     }
 
     /// The line of an entry, without its end.
@@ -23,7 +36,8 @@ struct EntryRendering: Sendable {
         let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
         let remarks = [Self.presence(entry), entry.waiting.map { style.name($0) }].compactMap { $0 }
         let remark = remarks.isEmpty ? "" : "  (\(remarks.joined(separator: "; ")))"
-        return "\(state(entry, padded: 16))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
+        let selected = Table.pad(Word.shown(entry.selected.rawValue), to: Self.selectedWidth)
+        return "\(state(entry, padded: Self.stateWidth))  \(selected)  \(holders)  "
             + "\(size)  \(modified)  \(name)\(remark)"
     }
 
@@ -33,15 +47,17 @@ struct EntryRendering: Sendable {
             return style.state(entry.state, padded: width)
         }
         let share = " \(Quantity.percent(entry.presentBytes ?? 0, of: selected)) %"
-        return style.state(entry.state) + Table.pad(share, to: max(0, width - entry.state.rawValue.utf8.count))
+        return style.state(entry.state)
+            + Table.pad(share, to: max(0, width - DisplayWidth.of(Word.shown(entry.state.rawValue))))
     }
 
     /// How much of what is selected of it is here, where that is not all.
     private static func presence(_ entry: Entry) -> String? {
         switch entry.state {
         case .queued where entry.kind == .directory, .partial, .downloading: return counts(entry)
-        case .downloaded: return "not selected"
-        case .absent: return entry.isAvailable == false ? "not available: no device that has it is connected" : nil
+        case .downloaded: return translated("not selected")
+        case .absent:
+            return entry.isAvailable == false ? translated("not available: no device that has it is connected") : nil
         default: return nil
         }
     }
@@ -51,8 +67,10 @@ struct EntryRendering: Sendable {
         guard let selected = entry.selectedBytes, let present = entry.presentBytes else { return nil }
         let files = entry.selectedFiles ?? 1
         guard files > 0 else { return nil }
-        guard selected > 0 else { return "\(entry.presentFiles ?? 0) of \(Quantity.count(files, "file")) here" }
-        return "\(present == 0 ? "0" : Quantity.size(present)) of \(Quantity.size(selected)) here"
+        guard selected > 0 else {
+            return translated("\(entry.presentFiles ?? 0) of \(Quantity.files(files)) here")
+        }
+        return translated("\(present == 0 ? "0" : Quantity.size(present)) of \(Quantity.size(selected)) here")
     }
 
     /// The name as shown, a directory's with `/`.
@@ -82,39 +100,50 @@ struct EntryRendering: Sendable {
     /// `stat`: a line for each fact.
     func facts(_ entry: Entry, deviceNames: [String: String]) -> [String] {
         var rows = [
-            ["path", style.name("\(entry.folder):\(entry.path)")],
-            ["type", entry.kind.rawValue],
-            ["size", entry.size < 1000 ? Quantity.size(entry.size) : "\(Quantity.size(entry.size)) (\(entry.size) B)"],
-            ["modified", Timestamp.local(entry.modified)],
-            ["state", state(entry) + (entry.state == .downloaded ? " (not selected)" : "")],
-            ["selected", entry.selected.rawValue],
+            [translated("path"), style.name("\(entry.folder):\(entry.path)")],
+            [translated("type"), Word.shown(entry.kind.rawValue)],
+            [
+                translated("size"),
+                entry.size < 1000 ? Quantity.size(entry.size) : "\(Quantity.size(entry.size)) (\(entry.size) B)",
+            ],
+            [translated("modified"), Timestamp.local(entry.modified)],
+            [translated("state"), state(entry) + (entry.state == .downloaded ? translated(" (not selected)") : "")],
+            [translated("selected"), Word.shown(entry.selected.rawValue)],
         ]
-        if let waiting = entry.waiting { rows.append(["why not here", style.name(waiting)]) }
+        if let waiting = entry.waiting { rows.append([translated("why not here"), style.name(waiting)]) }
         if let files = entry.files, let directories = entry.directories {
             rows.append(
                 [
-                    "holds",
-                    "\(Quantity.count(files, "file")) in \(Quantity.directories(directories))",
+                    translated("holds"),
+                    translated("\(Quantity.files(files)) in \(Quantity.directories(directories))"),
                 ])
         }
         if let selected = entry.selectedFiles, let counts = Self.counts(entry) {
             rows.append(
-                ["selected below", "\(counts), \(entry.presentFiles ?? 0) of \(Quantity.count(selected, "file"))"])
+                [
+                    translated("selected below"),
+                    translated("\(counts), \(entry.presentFiles ?? 0) of \(Quantity.files(selected))"),
+                ])
         }
         if entry.kind != .directory {
             let names = entry.holders.map { deviceNames[$0] ?? $0 }
-            let remark = entry.isAvailable == false && !names.isEmpty ? " (not connected)" : ""
-            rows.append(["holders", names.isEmpty ? "nobody" : style.name(names.joined(separator: ", ")) + remark])
+            let remark = entry.isAvailable == false && !names.isEmpty ? translated(" (not connected)") : ""
+            rows.append([
+                translated("holders"),
+                names.isEmpty ? translated("nobody") : style.name(names.joined(separator: ", ")) + remark,
+            ])
         }
         if let details = entry.details {
-            rows.append(["permissions", details.permissions])
-            rows.append(["version", details.version])
-            rows.append(["modified by", deviceNames[details.modifiedBy].map(style.name) ?? details.modifiedBy])
+            rows.append([translated("permissions"), details.permissions])
+            rows.append([translated("version"), details.version])
+            rows.append([
+                translated("modified by"), deviceNames[details.modifiedBy].map(style.name) ?? details.modifiedBy,
+            ])
             if let blocks = details.blocks, let size = details.blockSize {
-                rows.append(["blocks", "\(blocks) of \(Quantity.size(Int64(size)))"])
+                rows.append([translated("blocks"), translated("\(blocks) of \(Quantity.size(Int64(size)))")])
             }
-            if let target = details.symlinkTarget { rows.append(["target", style.name(target)]) }
-            if let path = details.localPath { rows.append(["on disk", style.name(path)]) }
+            if let target = details.symlinkTarget { rows.append([translated("target"), style.name(target)]) }
+            if let path = details.localPath { rows.append([translated("on disk"), style.name(path)]) }
         }
         return Table.lines(rows)
     }

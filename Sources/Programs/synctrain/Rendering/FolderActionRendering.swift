@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What settling something in a folder changes, for people.
 struct FolderActionRendering: Sendable {
@@ -6,48 +7,57 @@ struct FolderActionRendering: Sendable {
 
     func question(_ plan: FolderActionOutcome) -> String {
         let folder = style.name(plan.folder)
-        guard plan.isChange else { return "Resume \(folder)?" }
-        let verb =
-            switch plan.action {
-            case .override: "Overriding"
-            case .revert: "Reverting"
-            case .confirm: "Confirming"
-            case .repair: "Repairing"
-            }
-        let parts = parts(plan, ("changes", "deletes"))
-        return "\(verb) \(folder) \(parts) \(place(plan)). Go on?"
+        guard plan.isChange else { return translated("Resume \(folder)?") }
+        let (parts, place) = (parts(plan, .changes), place(plan))
+        return switch plan.action {
+        case .override: translated("Overriding \(folder) \(parts) \(place). Go on?")
+        case .revert: translated("Reverting \(folder) \(parts) \(place). Go on?")
+        case .confirm: translated("Confirming \(folder) \(parts) \(place). Go on?")
+        case .repair: translated("Repairing \(folder) \(parts) \(place). Go on?")
+        }
     }
 
     func lines(_ outcome: FolderActionOutcome) -> [String] {
         let folder = style.name(outcome.folder)
         guard outcome.isChange else {
-            return ["\(folder): nothing \(outcome.isDryRun ? "would change" : "to change")"]
+            return [
+                outcome.isDryRun
+                    ? translated("\(folder): nothing would change") : translated("\(folder): nothing to change")
+            ]
         }
-        let verbs = outcome.isDryRun ? ("would change", "would delete") : ("changed", "deleted")
-        var lines = ["\(folder): \(parts(outcome, verbs)) \(place(outcome))"]
+        let parts = parts(outcome, outcome.isDryRun ? .wouldChange : .changed)
+        var lines = [translated("\(folder): \(parts) \(place(outcome))")]
         lines += outcome.paths.map { "  \(style.name($0))" }
         let named = Int64(outcome.paths.count)
         let all = [outcome.files, outcome.directories, outcome.deletions].reduce(0, &+)
-        if named > 0, all > named { lines.append("  and \(Quantity.count(all - named, "name")) more") }
+        if named > 0, all > named { lines.append(translated("  and \(Quantity.names(all - named)) more")) }
         return lines
     }
 
-    private func parts(_ outcome: FolderActionOutcome, _ verbs: (change: String, delete: String)) -> String {
+    private enum Tense { case changes, wouldChange, changed }
+
+    private func parts(_ outcome: FolderActionOutcome, _ tense: Tense) -> String {
         var changed: [String] = []
         if outcome.files > 0 {
-            changed.append("\(Quantity.count(outcome.files, "file")) (\(Quantity.size(outcome.bytes)))")
+            changed.append("\(Quantity.files(outcome.files)) (\(Quantity.size(outcome.bytes)))")
         }
         if outcome.directories > 0 { changed.append(Quantity.directories(outcome.directories)) }
-        var parts = changed.isEmpty ? [] : ["\(verbs.change) \(changed.joined(separator: " and "))"]
-        if outcome.deletions > 0 { parts.append("\(verbs.delete) \(Quantity.count(outcome.deletions, "name"))") }
-        return parts.joined(separator: " and ")
+        let (what, names) = (changed.joined(separator: translated(" and ")), Quantity.names(outcome.deletions))
+        let (change, deletion) =
+            switch tense {
+            case .changes: (translated("changes \(what)"), translated("deletes \(names)"))
+            case .wouldChange: (translated("would change \(what)"), translated("would delete \(names)"))
+            case .changed: (translated("changed \(what)"), translated("deleted \(names)"))
+            }
+        let parts = (changed.isEmpty ? [] : [change]) + (outcome.deletions > 0 ? [deletion] : [])
+        return parts.joined(separator: translated(" and "))
     }
 
     private func place(_ outcome: FolderActionOutcome) -> String {
         switch outcome.action {
-        case .confirm where outcome.isHere == true: "on this device"
-        case .override, .confirm: "on the other devices"
-        case .revert, .repair: "on this device"
+        case .confirm where outcome.isHere == true: translated("on this device")
+        case .override, .confirm: translated("on the other devices")
+        case .revert, .repair: translated("on this device")
         }
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// How devices find and reach each other.
 struct NetworkRendering: Sendable {
@@ -6,31 +7,32 @@ struct NetworkRendering: Sendable {
 
     func lines(_ settings: NetworkSettings) -> [String] {
         Table.lines([
-            ["local discovery", word(settings.localDiscovery)],
+            [translated("local discovery"), word(settings.localDiscovery)],
             [
-                "global discovery",
+                translated("global discovery"),
                 word(settings.globalDiscovery) + servers(settings.discoveryServers, settings.globalDiscovery),
             ],
-            ["relays", word(settings.relays) + servers(settings.relayServers, settings.relays)],
-            ["port mapping", word(settings.portMapping)],
-            ["connections per device", String(settings.connections)],
-            ["proxy", proxy(settings)],
+            [translated("relays"), word(settings.relays) + servers(settings.relayServers, settings.relays)],
+            [translated("port mapping"), word(settings.portMapping)],
+            [translated("connections per device"), String(settings.connections)],
+            [translated("proxy"), proxy(settings)],
         ])
     }
 
-    private func word(_ isOn: Bool) -> String { isOn ? "on" : "off" }
+    private func word(_ isOn: Bool) -> String { isOn ? translated("on") : translated("off") }
 
     private func servers(_ servers: [String], _ isOn: Bool) -> String {
         guard isOn else { return "" }
-        guard !servers.isEmpty else { return ", no servers" }
-        return ", " + servers.map { $0 == "default" ? "public servers" : style.name($0) }.joined(separator: ", ")
+        guard !servers.isEmpty else { return translated(", no servers") }
+        return ", "
+            + servers.map { $0 == "default" ? translated("public servers") : style.name($0) }.joined(separator: ", ")
     }
 
     private func proxy(_ settings: NetworkSettings) -> String {
-        let only = settings.proxyOnly ? ", nothing else" : ""
+        let only = settings.proxyOnly ? translated(", nothing else") : ""
         return switch settings.proxy {
-        case nil: "as ALL_PROXY says\(only)"
-        case ""?: "none"
+        case nil: translated("as ALL_PROXY says\(only)")
+        case ""?: translated("none")
         case let proxy?: style.name(proxy) + only
         }
     }

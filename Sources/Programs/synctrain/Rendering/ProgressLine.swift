@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 import Synchronization
 
 /// A line on standard error that shows how far a fetch is, drawn over itself at most ten times a second.
@@ -27,7 +28,7 @@ final class ProgressLine: Sendable {
     }
 
     func show(path: String, done: Int64, total: Int64, bytesPerSecond: Int64, holders: [String]) throws {
-        let origin = holders.isEmpty ? nil : "from \(EscapedName.escape(holders.joined(separator: ", ")))"
+        let origin = holders.isEmpty ? nil : translated("from \(EscapedName.escape(holders.joined(separator: ", ")))")
         try show(path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, peer: origin)
     }
 
@@ -72,8 +73,8 @@ final class ProgressLine: Sendable {
     ) -> String {
         var parts = [
             Table.pad("\(Quantity.percent(done, of: total))%", to: 4, .right),
-            "\(Quantity.size(done)) of \(Quantity.size(total))", Quantity.rate(bytesPerSecond),
-            "\(Quantity.remaining(total - done, bytesPerSecond: bytesPerSecond)) left",
+            translated("\(Quantity.size(done)) of \(Quantity.size(total))"), Quantity.rate(bytesPerSecond),
+            translated("\(Quantity.remaining(total - done, bytesPerSecond: bytesPerSecond)) left"),
         ]
         if let peer { parts.append(peer) }
         parts.append(EscapedName.escape(path))

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Sizes, rates and times as people read them.
 enum Quantity {
@@ -22,23 +23,15 @@ enum Quantity {
         case ..<60: return "\(max(0, seconds)) s"
         case ..<3600: return "\(seconds / 60) min \(two(seconds % 60)) s"
         case ..<86400: return "\(seconds / 3600) h \(two(seconds % 3600 / 60)) min"
-        default: return "\(seconds / 86400) d \(two(seconds % 86400 / 3600)) h"
+        default: return translated("\(seconds / 86400) d \(two(seconds % 86400 / 3600)) h")
         }
     }
-
-    /// `1 file`, `2 files`.
-    static func count(_ number: Int64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-
-    /// `1 address`, `2 addresses`.
-    static func addresses(_ number: Int) -> String { "\(number) address\(number == 1 ? "" : "es")" }
-
-    /// `1 directory`, `2 directories`.
-    static func directories(_ number: Int64) -> String { "\(number) director\(number == 1 ? "y" : "ies")" }
 
     /// `0.3 s`, `12 s`, `3 min 05 s`.
     static func time(_ seconds: Double) -> String {
         guard seconds.isFinite, (10..<1e15).contains(seconds) else {
-            return "\((max(0, min(10, seconds.isFinite ? seconds : 0)) * 10).rounded() / 10) s"
+            let tenths = Int((max(0, min(10, seconds.isFinite ? seconds : 0)) * 10).rounded())
+            return "\(tenths / 10)\(Translation.current.decimal)\(tenths % 10) s"
         }
         return duration(seconds: Int64(seconds))
     }
@@ -46,10 +39,10 @@ enum Quantity {
     /// `2 files, 10 B, 3 to delete`; `nothing`.
     static func need(_ totals: FolderStatus.Totals) -> String {
         var parts: [String] = []
-        if totals.files > 0 || totals.bytes > 0 { parts += [count(totals.files, "file"), size(totals.bytes)] }
+        if totals.files > 0 || totals.bytes > 0 { parts += [files(totals.files), size(totals.bytes)] }
         if totals.directories > 0, parts.isEmpty { parts.append(directories(totals.directories)) }
-        if let deletions = totals.deletions, deletions > 0 { parts.append("\(deletions) to delete") }
-        return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
+        if let deletions = totals.deletions, deletions > 0 { parts.append(translated("\(deletions) to delete")) }
+        return parts.isEmpty ? translated("nothing") : parts.joined(separator: ", ")
     }
 
     /// Percent done, 100 only when all is.
@@ -57,5 +50,76 @@ enum Quantity {
         guard total > 0, done > 0 else { return total == 0 ? 100 : 0 }
         guard done < total else { return 100 }
         return min(99, Int64(Double(done) / Double(total) * 100))
+    }
+}
+
+/// `1 file`, `2 files`.
+extension Quantity {
+    static func files(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) file", many: "\(number) files")
+    }
+
+    static func blocks(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) block", many: "\(number) blocks")
+    }
+
+    static func names(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) name", many: "\(number) names")
+    }
+
+    static func changes(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) change", many: "\(number) changes")
+    }
+
+    static func selectedPaths(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) selected path", many: "\(number) selected paths")
+    }
+
+    static func devices(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) device", many: "\(number) devices")
+    }
+
+    static func errors(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) error", many: "\(number) errors")
+    }
+
+    static func problems(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) problem", many: "\(number) problems")
+    }
+
+    static func warnings(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) warning", many: "\(number) warnings")
+    }
+
+    static func notes(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) note", many: "\(number) notes")
+    }
+
+    static func conflicts(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) conflict", many: "\(number) conflicts")
+    }
+
+    static func damagedFiles(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) damaged file", many: "\(number) damaged files")
+    }
+
+    static func extraneousFiles(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) extraneous file", many: "\(number) extraneous files")
+    }
+
+    static func moreChecks(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) more check", many: "\(number) more checks")
+    }
+
+    static func connections(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) connection", many: "\(number) connections")
+    }
+
+    static func addresses(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) address", many: "\(number) addresses")
+    }
+
+    static func directories(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) directory", many: "\(number) directories")
     }
 }

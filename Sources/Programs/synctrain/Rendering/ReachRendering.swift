@@ -1,19 +1,22 @@
 import ControlAPI
+import Phrases
 
 /// How this device is reached, and what was tried to reach others.
 struct ReachRendering: Sendable {
     var style: Style
 
     func lines(_ report: ReachReport) -> [String] {
-        var lines = ["Announced addresses:"]
-        lines += indented(report.announcedAddresses.map(style.name), ifNone: "none")
-        lines += section("Discovery servers:", report.servers.map(server), ifNone: "off")
-        lines += section("Relays:", report.relays.map(relay), ifNone: "off")
-        lines += section("Routers:", report.routers.map(style.name), ifNone: "not asked for a port")
-        if let proxy = report.proxy { lines += section("Proxy:", [style.name(proxy)], ifNone: "") }
+        var lines = [translated("Announced addresses:")]
+        lines += indented(report.announcedAddresses.map(style.name), ifNone: translated("none"))
+        lines += section(translated("Discovery servers:"), report.servers.map(server), ifNone: translated("off"))
+        lines += section(translated("Relays:"), report.relays.map(relay), ifNone: translated("off"))
+        lines += section(
+            translated("Routers:"), report.routers.map(style.name), ifNone: translated("not asked for a port"))
+        if let proxy = report.proxy { lines += section(translated("Proxy:"), [style.name(proxy)], ifNone: "") }
         for device in report.devices {
             let name = StatusRendering.name(device.name, device.id)
-            lines += section("\(style.name(name)):", ways(device), ifNone: "not connected; no address to try")
+            lines += section(
+                "\(style.name(name)):", ways(device), ifNone: translated("not connected; no address to try"))
         }
         return lines
     }
@@ -31,9 +34,10 @@ struct ReachRendering: Sendable {
             if let problem = server.problem {
                 problem
             } else if let seconds = server.announcedSeconds {
-                "announced \(seconds) s ago" + (server.nextSeconds.map { ", again in \($0) s" } ?? "")
+                translated("announced \(seconds) s ago")
+                    + (server.nextSeconds.map { translated(", again in \($0) s") } ?? "")
             } else {
-                server.nextSeconds.map { "announcing in \($0) s" } ?? "lookups only"
+                server.nextSeconds.map { translated("announcing in \($0) s") } ?? translated("lookups only")
             }
         return "\(style.name(server.url)): \(state)"
     }
@@ -41,9 +45,9 @@ struct ReachRendering: Sendable {
     private func relay(_ relay: ReachReport.Relay) -> String {
         let address = style.name(relay.address ?? relay.source)
         guard relay.state == "joined" else {
-            return "\(address): \(relay.state)" + (relay.problem.map { "; \($0)" } ?? "")
+            return "\(address): \(Word.shown(relay.state))" + (relay.problem.map { "; \($0)" } ?? "")
         }
-        return "\(address): joined" + (relay.roundTripMilliseconds.map { ", \($0) ms" } ?? "")
+        return translated("\(address): joined") + (relay.roundTripMilliseconds.map { translated(", \($0) ms") } ?? "")
     }
 
     private func ways(_ device: ReachReport.Device) -> [String] {
@@ -51,7 +55,7 @@ struct ReachRendering: Sendable {
             + device.failures.map { failure in
                 "\(style.name(failure.address)) (\(failure.sourceName)): \(failure.message)"
             }
-            + device.untried.map { "\(style.name($0.address)): not tried: \($0.message)" }
+            + device.untried.map { translated("\(style.name($0.address)): not tried: \($0.message)") }
     }
 
     /// A line for each address that links lead to, in their order.
@@ -61,9 +65,9 @@ struct ReachRendering: Sendable {
         var lines: [String] = []
         for link in device.links {
             guard let count = counts.removeValue(forKey: link) else { continue }
-            let number = count > 1 ? ", \(Quantity.count(count, "connection"))" : ""
-            let rate = device.rates[link].map { ", \(Quantity.rate($0)) when busy" } ?? ""
-            lines.append("connected: \(style.name(link))\(number)\(rate)")
+            let number = count > 1 ? ", \(Quantity.connections(count))" : ""
+            let rate = device.rates[link].map { translated(", \(Quantity.rate($0)) when busy") } ?? ""
+            lines.append(translated("connected: \(style.name(link))\(number)\(rate)"))
         }
         return lines
     }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What other devices found when they tried to connect to this one.
 struct ReachTestRendering: Sendable {
@@ -8,21 +9,24 @@ struct ReachTestRendering: Sendable {
         var lines: [String] = []
         for device in test.devices {
             let name =
-                style.name(StatusRendering.name(device.name, device.id)) + (device.isLocal ? " (in this network)" : "")
-            if let problem = device.problem { lines.append("\(name) tested nothing: \(style.name(problem)).") }
-            lines += device.results.map { "\(name) \(sentence($0))." }
+                style.name(StatusRendering.name(device.name, device.id))
+                + (device.isLocal ? translated(" (in this network)") : "")
+            if let problem = device.problem {
+                lines.append(translated("\(name) tested nothing: \(style.name(problem))."))
+            }
+            lines += device.results.map { sentence($0, name) }
         }
-        lines.append("Relay: \(style.name(test.relay.message)).")
+        lines.append(translated("Relay: \(style.name(test.relay.message))."))
         return lines + ["", style.name(test.advice)]
     }
 
-    private func sentence(_ result: ReachTest.Result) -> String {
+    private func sentence(_ result: ReachTest.Result, _ name: String) -> String {
         let address = style.name(
             result.address.hasPrefix("tcp://") ? String(result.address.dropFirst(6)) : result.address)
         switch result.outcome {
-        case "reached": return "connected to \(address)"
-        case "not-tried": return "did not try \(address): \(style.name(result.message))"
-        default: return "could not connect to \(address): \(style.name(result.message))"
+        case "reached": return translated("\(name) connected to \(address).")
+        case "not-tried": return translated("\(name) did not try \(address): \(style.name(result.message)).")
+        default: return translated("\(name) could not connect to \(address): \(style.name(result.message)).")
         }
     }
 }

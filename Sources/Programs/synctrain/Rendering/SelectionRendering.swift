@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What a change of the selection came to, for people.
 struct SelectionRendering: Sendable {
@@ -8,9 +9,15 @@ struct SelectionRendering: Sendable {
         let folder = style.name(outcome.folder)
         var lines: [String] = []
         if outcome.added.isEmpty, outcome.removed.isEmpty {
-            lines.append("\(folder): .stignore \(outcome.isDryRun ? "would stay" : "stays") as it is")
+            lines.append(
+                outcome.isDryRun
+                    ? translated("\(folder): .stignore would stay as it is")
+                    : translated("\(folder): .stignore stays as it is"))
         } else {
-            lines.append("\(folder): .stignore \(outcome.isDryRun ? "would change" : "has changed")")
+            lines.append(
+                outcome.isDryRun
+                    ? translated("\(folder): .stignore would change") : translated("\(folder): .stignore has changed")
+            )
             lines += outcome.removed.map { "  - \(style.name($0))" }
             lines += outcome.added.map { "  + \(style.name($0))" }
         }
@@ -19,17 +26,19 @@ struct SelectionRendering: Sendable {
             if path.isException {
                 lines.append(
                     path.selected == .no
-                        ? "\(name) is excluded from the selected directory that contains it"
-                        : "\(name) is selected although the directory that contains it is excluded")
+                        ? translated("\(name) is excluded from the selected directory that contains it")
+                        : translated("\(name) is selected although the directory that contains it is excluded"))
             }
             if !path.exists {
-                lines.append("\(name) is not in the index yet; this takes effect when it appears")
+                lines.append(translated("\(name) is not in the index yet; this takes effect when it appears"))
             }
         }
         lines += costs(outcome.cost, folder: outcome.folder, hasFreed: outcome.freeing != nil)
         if let short = outcome.short {
             lines.append(
-                "does not fit: \(Quantity.size(short)) short of free space above minimum-free; free some space or select less"
+                translated(
+                    "does not fit: \(Quantity.size(short)) short of free space above minimum-free; free some space or select less"
+                )
             )
         }
         if let freeing = outcome.freeing { lines += self.lines(freeing, outcome) }
@@ -40,7 +49,7 @@ struct SelectionRendering: Sendable {
     private func lines(_ freeing: FreeingOutcome, _ outcome: SelectionOutcome) -> [String] {
         var lines: [String] = []
         func title(_ files: Int64, _ bytes: Int64, _ words: String) {
-            lines.append("\(words): \(Quantity.count(files, "file")), \(Quantity.size(bytes))")
+            lines.append("\(words): \(Quantity.files(files)), \(Quantity.size(bytes))")
         }
         func names(_ names: [StayingName], of count: Int64) {
             lines += names.map { name in
@@ -48,24 +57,28 @@ struct SelectionRendering: Sendable {
                 let size = Table.pad(Quantity.size(name.size), to: 8, .right)
                 return "  \(size)  \(shown)  \(name.reason): \(name.message)"
             }
-            if count > Int64(names.count) { lines.append("  and \(count - Int64(names.count)) more") }
+            if count > Int64(names.count) { lines.append(translated("  and \(count - Int64(names.count)) more")) }
         }
         if freeing.freedFiles > 0 {
-            title(freeing.freedFiles, freeing.freedBytes, outcome.isDryRun ? "would be freed" : "freed")
+            title(
+                freeing.freedFiles, freeing.freedBytes,
+                outcome.isDryRun ? translated("would be freed") : translated("freed"))
             if outcome.isDryRun {
                 lines += freeing.freed.map { "  \(style.name("\(outcome.folder):\($0)"))" }
                 let rest = freeing.freedFiles - Int64(freeing.freed.count)
-                if rest > 0 { lines.append("  and \(rest) more") }
+                if rest > 0 { lines.append(translated("  and \(rest) more")) }
             }
         }
         if freeing.givenUpFiles > 0 {
-            title(freeing.givenUpFiles, freeing.givenUpBytes, outcome.isDryRun ? "would be deleted" : "deleted")
+            title(
+                freeing.givenUpFiles, freeing.givenUpBytes,
+                outcome.isDryRun ? translated("would be deleted") : translated("deleted"))
             if outcome.isDryRun { names(freeing.givenUp, of: freeing.givenUpFiles) }
         }
         if freeing.stayingFiles > 0 {
             title(
                 freeing.stayingFiles, freeing.stayingBytes,
-                outcome.isDryRun ? "would stay on this disk" : "stays on this disk")
+                outcome.isDryRun ? translated("would stay on this disk") : translated("stays on this disk"))
             names(freeing.staying, of: freeing.stayingFiles)
         }
         return lines
@@ -73,18 +86,18 @@ struct SelectionRendering: Sendable {
 
     private func costs(_ cost: SelectionOutcome.Cost, folder: String, hasFreed: Bool) -> [String] {
         var rows = [
-            ("to fetch", cost.fetchFiles, cost.fetchBytes, ""),
-            ("no longer to fetch", cost.sparedFiles, cost.sparedBytes, ""),
-            ("already here, kept from now on", cost.adoptedFiles, cost.adoptedBytes, ""),
+            (translated("to fetch"), cost.fetchFiles, cost.fetchBytes, ""),
+            (translated("no longer to fetch"), cost.sparedFiles, cost.sparedBytes, ""),
+            (translated("already here, kept from now on"), cost.adoptedFiles, cost.adoptedBytes, ""),
             (
-                "extraneous from now on", cost.extraneousFiles, cost.extraneousBytes,
-                "; they stay on this disk: `synctrain extraneous list \(style.name(folder))`"
+                translated("extraneous from now on"), cost.extraneousFiles, cost.extraneousBytes,
+                translated("; they stay on this disk: `synctrain extraneous list \(style.name(folder))`")
             ),
         ]
         // What stays is named one by one.
         if hasFreed { rows.removeLast() }
         return rows.filter { $0.1 > 0 }.map { title, files, bytes, remark in
-            "\(title): \(Quantity.count(files, "file")), \(Quantity.size(bytes))\(remark)"
+            "\(title): \(Quantity.files(files)), \(Quantity.size(bytes))\(remark)"
         }
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// The agent's state in tables.
 struct StatusRendering: Sendable {
@@ -6,38 +7,48 @@ struct StatusRendering: Sendable {
 
     func lines(_ status: AgentStatus) -> [String] {
         var lines = Table.lines([
-            ["device", "\(status.device) (\(style.name(status.name)))"],
-            ["agent", "\(status.version), since \(Timestamp.local(status.startedAt))"],
-            ["listening", status.listening.isEmpty ? "on nothing" : status.listening.joined(separator: " ")],
+            [translated("device"), "\(status.device) (\(style.name(status.name)))"],
+            [translated("agent"), translated("\(status.version), since \(Timestamp.local(status.startedAt))")],
+            [
+                translated("listening"),
+                status.listening.isEmpty ? translated("on nothing") : status.listening.joined(separator: " "),
+            ],
         ])
-        if let http = status.http { lines.append("page and links: \(http)") }
-        if let fingerprint = status.httpFingerprint { lines.append("certificate of the page: SHA-256 \(fingerprint)") }
-        if let remark = status.httpRemark { lines.append("page: \(style.name(remark))") }
+        if let http = status.http { lines.append(translated("page and links: \(http)")) }
+        if let fingerprint = status.httpFingerprint {
+            lines.append(translated("certificate of the page: SHA-256 \(fingerprint)"))
+        }
+        if let remark = status.httpRemark { lines.append(translated("page: \(style.name(remark))")) }
         if let bluetooth = status.bluetooth {
             let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")
-            lines.append("bluetooth: \(style.name(text))")
+            lines.append(translated("bluetooth: \(style.name(text))"))
         }
         if let policies = status.policies {
-            lines += PolicyRendering(style: style).holds(policies).map { "policy: \($0)" }
+            lines += PolicyRendering(style: style).holds(policies).map { translated("policy: \($0)") }
         }
-        lines += status.problems.map { "problem: \(style.name($0))" }
-        lines += ["", style.heading("Folders")]
-        lines += status.folders.isEmpty ? ["none; add one with `synctrain folder add`"] : folders(status.folders)
-        lines += ["", style.heading("Devices")]
-        lines += status.devices.isEmpty ? ["none; add one with `synctrain device add`"] : devices(status.devices)
+        lines += status.problems.map { translated("problem: \(style.name($0))") }
+        lines += ["", style.heading(translated("Folders"))]
+        lines +=
+            status.folders.isEmpty ? [translated("none; add one with `synctrain folder add`")] : folders(status.folders)
+        lines += ["", style.heading(translated("Devices"))]
+        lines +=
+            status.devices.isEmpty ? [translated("none; add one with `synctrain device add`")] : devices(status.devices)
         if !status.transfers.isEmpty {
-            lines += ["", style.heading("Transfers")]
+            lines += ["", style.heading(translated("Transfers"))]
             lines += transfers(status.transfers, status.devices)
         }
         return lines
     }
 
     func folders(_ folders: [FolderStatus]) -> [String] {
-        let heading = ["folder", "state", "mode", "global", "here", "needs", "path"]
+        let heading = [
+            translated("folder"), translated("state"), translated("mode"), translated("global"), translated("here"),
+            translated("needs"), translated("path"),
+        ]
         let rows = folders.map { folder in
             [
-                style.name(folder.id), folder.state, folder.mode,
-                totals(folder.global) + (folder.isIncomplete ? " (incomplete)" : ""), totals(folder.local),
+                style.name(folder.id), Word.shown(folder.state), Word.shown(folder.mode),
+                totals(folder.global) + (folder.isIncomplete ? translated(" (incomplete)") : ""), totals(folder.local),
                 needs(folder), style.name(folder.path),
             ]
         }
@@ -49,7 +60,9 @@ struct StatusRendering: Sendable {
                 "  \(style.name("\(folder.id):\($0.path)")): \(style.name($0.message))"
             }
             let rest = folder.errors - Int64(folder.problems.count)
-            if !folder.problems.isEmpty, rest > 0 { lines.append("  and \(Quantity.count(rest, "name")) more") }
+            if !folder.problems.isEmpty, rest > 0 {
+                lines.append(translated("  and \(Quantity.names(rest)) more"))
+            }
         }
         return lines
     }
@@ -60,32 +73,41 @@ struct StatusRendering: Sendable {
         if let message = folder.message { remarks.append(style.name(message)) }
         if folder.condition.isHalted { remarks += remedies(folder) }
         remarks += waits(folder)
-        if let progress = folder.progress { remarks.append("\(folder.state) \(text(progress))") }
+        if let progress = folder.progress { remarks.append("\(Word.shown(folder.state)) \(text(progress))") }
         if let waiting = folder.waiting {
             let isForNetwork = ["bluetooth", nil].contains(waiting.reason)
-            let what = "\(Quantity.count(waiting.files, "file")), \(Quantity.size(waiting.bytes)), "
-            let how = isForNetwork ? "waiting for a network" : "\(waiting.files == 1 ? "waits" : "wait")"
+            let what = "\(Quantity.files(waiting.files)), \(Quantity.size(waiting.bytes)), "
+            let how =
+                isForNetwork
+                ? translated("waiting for a network")
+                : waiting.files == 1 ? translated("waits", context: "one file") : translated("wait", context: "files")
             remarks.append("\(what)\(how): \(style.name(waiting.message))")
         }
         if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
             let why = watch.message.map { ": \(style.name($0))" } ?? ""
-            remarks.append("watching \(watch.state == "partial" ? "a part" : watch.state)\(why)")
+            remarks.append(
+                watch.state == "partial"
+                    ? translated("watching a part\(why)") : translated("watching \(Word.shown(watch.state))\(why)"))
         }
         if folder.refused > 0 {
             remarks.append(
-                "\(Quantity.count(folder.refused, "change")) by read-only devices refused; "
-                    + "`synctrain refused list` shows them")
+                translated(
+                    "\(Quantity.changes(folder.refused)) by read-only devices refused; "
+                        + "`synctrain refused list` shows them"))
         }
         if let scrub = folder.scrub, let ended = scrub.ended {
-            let result = scrub.damaged == 0 ? "no damage" : Quantity.count(scrub.damaged, "damaged file")
-            remarks.append("scrubbed \(Timestamp.local(ended)), \(Quantity.size(scrub.bytes)), \(result)")
+            let result =
+                scrub.damaged == 0 ? translated("no damage") : Quantity.damagedFiles(scrub.damaged)
+            remarks.append(translated("scrubbed \(Timestamp.local(ended)), \(Quantity.size(scrub.bytes)), \(result)"))
         }
-        if folder.scrub?.isRunning == true { remarks.append("scrub running") }
+        if folder.scrub?.isRunning == true { remarks.append(translated("scrub running")) }
         let counts = [
-            (folder.conflicts ?? 0, "conflict"), (folder.errors, "error"), (folder.extraneous ?? 0, "extraneous file"),
-        ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
+            (folder.conflicts ?? 0, Quantity.conflicts(folder.conflicts ?? 0)),
+            (folder.errors, Quantity.errors(folder.errors)),
+            (folder.extraneous ?? 0, Quantity.extraneousFiles(folder.extraneous ?? 0)),
+        ].filter { $0.0 > 0 }.map(\.1)
         if !counts.isEmpty { remarks.append(counts.joined(separator: ", ")) }
-        remarks += folder.hints.map { "hint: \(style.name($0))" }
+        remarks += folder.hints.map { translated("hint: \(style.name($0))") }
         return remarks
     }
 
@@ -93,9 +115,9 @@ struct StatusRendering: Sendable {
     private func needs(_ folder: FolderStatus) -> String {
         let need = Quantity.need(folder.need)
         return switch folder.copy {
-        case .complete where folder.need.isZero: "up to date (full copy)"
-        case .selected where folder.need.isZero: "up to date"
-        case .unknown where folder.need.isZero: "unknown"
+        case .complete where folder.need.isZero: translated("up to date (full copy)")
+        case .selected where folder.need.isZero: translated("up to date")
+        case .unknown where folder.need.isZero: translated("unknown")
         default: need
         }
     }
@@ -106,9 +128,9 @@ struct StatusRendering: Sendable {
             switch wait.reason {
             case .halted where folder.condition.isHalted: nil
             case .policy, .problems: nil
-            case .halted, .space: style.name(wait.remedy)
-            case .paused: "\(style.name(wait.message)); \(style.name(wait.remedy))"
-            default: "waits: \(style.name(wait.message)); \(style.name(wait.remedy))"
+            case .halted, .space: style.name(wait.shownRemedy)
+            case .paused: "\(style.name(wait.shown)); \(style.name(wait.shownRemedy))"
+            default: translated("waits: \(style.name(wait.shown)); \(style.name(wait.shownRemedy))")
             }
         }
     }
@@ -116,32 +138,41 @@ struct StatusRendering: Sendable {
     /// The commands that let a halted folder go on.
     private func remedies(_ folder: FolderStatus) -> [String] {
         let id = style.name(folder.id)
-        let repair = "if it was a mistake, `synctrain folder repair \(id)` restores the files"
+        let repair = translated("if it was a mistake, `synctrain folder repair \(id)` restores the files")
         switch folder.condition {
         case .haltedRootEmptied, .haltedMassDelete:
             return [
-                "if it was intended, `synctrain folder confirm \(id)` deletes them on the other devices too", repair,
+                translated(
+                    "if it was intended, `synctrain folder confirm \(id)` deletes them on the other devices too"),
+                repair,
             ]
         default:
-            return ["if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(id)`"]
+            return [translated("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(id)`")]
         }
     }
 
     private func text(_ progress: FolderStatus.Progress) -> String {
-        let files = progress.filesTotal.map { "\(progress.filesDone) of \(Quantity.count($0, "file"))" }
-        let bytes = progress.bytesTotal.map { "\(Quantity.size(progress.bytesDone)) of \(Quantity.size($0))" }
-        return (files ?? Quantity.count(progress.filesDone, "file")) + ", "
+        let files = progress.filesTotal.map { translated("\(progress.filesDone) of \(Quantity.files($0))") }
+        let bytes = progress.bytesTotal.map {
+            translated("\(Quantity.size(progress.bytesDone)) of \(Quantity.size($0))")
+        }
+        return (files ?? Quantity.files(progress.filesDone)) + ", "
             + (bytes ?? Quantity.size(progress.bytesDone))
     }
 
     func devices(_ devices: [DeviceStatus]) -> [String] {
-        let heading = ["device", "id", "link", "address", "last seen", "in", "out"]
+        let heading = [
+            translated("device"), "id", translated("link", context: "connection"), translated("address"),
+            translated("last seen"), translated("in", context: "received"), translated("out", context: "sent"),
+        ]
         let rows = devices.map { device in
             [
                 device.name.isEmpty ? "-" : style.name(device.name), Self.short(device.id),
-                device.isConnected ? device.transport ?? "connected" : device.isPaused ? "paused" : "none",
+                device.isConnected
+                    ? device.transport ?? translated("connected")
+                    : device.isPaused ? translated("paused") : translated("none"),
                 style.name(device.address ?? device.addresses.joined(separator: " ")),
-                device.isConnected ? "now" : Timestamp.local(device.lastSeen),
+                device.isConnected ? translated("now") : Timestamp.local(device.lastSeen),
                 Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
             ]
         }
@@ -153,7 +184,7 @@ struct StatusRendering: Sendable {
             let names = [device.id, admin].map { id in
                 devices.first { $0.id == id }.map { $0.name.isEmpty ? Self.short(id) : $0.name } ?? Self.short(id)
             }
-            lines.append("\(style.name(names[0])): introduced by \(style.name(names[1]))")
+            lines.append(translated("\(style.name(names[0])): introduced by \(style.name(names[1]))"))
         }
         for device in devices {
             guard let remark = device.isConnected ? Self.detour(device) : Self.remark(device) else { continue }
@@ -171,8 +202,9 @@ struct StatusRendering: Sendable {
             return nil
         }
         let rate = device.ways.first { $0.address == device.address }?.bytesPerSecond
-        let way = transport == "relay" ? "over a relay" : "over \(transport)"
-        return "\(way)\(rate.map { " at \(Quantity.rate($0))" } ?? ""), not directly: \(problem)"
+        let way = transport == "relay" ? translated("over a relay") : translated("over \(transport)")
+        guard let rate else { return translated("\(way), not directly: \(problem)") }
+        return translated("\(way) at \(Quantity.rate(rate)), not directly: \(problem)")
     }
 
     /// What the last dial that failed came to, or why nothing is dialled, and where to see the others; nil if neither is known.
@@ -186,40 +218,45 @@ struct StatusRendering: Sendable {
         }
         guard let problem = device.isConnected ? text : device.lastError ?? text else { return nil }
         let tried = [
-            failed.isEmpty ? nil : "\(Quantity.addresses(failed.count)) tried",
-            untried.isEmpty ? nil : "\(untried.count) not tried",
+            failed.isEmpty ? nil : translated("\(Quantity.addresses(failed.count)) tried"),
+            untried.isEmpty ? nil : translated("\(untried.count) not tried"),
         ].compactMap { $0 }
         guard failed.count + untried.count > 1 else { return problem }
-        return "\(problem) (\(tried.joined(separator: ", ")); `synctrain reach` shows each)"
+        return translated("\(problem) (\(tried.joined(separator: ", ")); `synctrain reach` shows each)")
     }
 
     /// Why a device is not connected, and what to do.
     static func remark(_ device: DeviceStatus) -> String {
         let reference = device.name.isEmpty ? device.id : device.name
         if device.isPaused {
-            let end = device.pausedUntil.map { " until \(Timestamp.local($0))" } ?? ""
-            return "paused\(end); `synctrain resume --device \(reference)` resumes it"
+            guard let end = device.pausedUntil else {
+                return translated("paused; `synctrain resume --device \(reference)` resumes it")
+            }
+            return translated(
+                "paused until \(Timestamp.local(end)); `synctrain resume --device \(reference)` resumes it")
         }
         if let problem = cause(device) { return problem }
         if device.addresses == ["dynamic"] {
             return
-                "not found nearby yet; switch it on, or give its address: `synctrain device add \(device.id) --address "
-                + "tcp://HOST:PORT`"
+                translated(
+                    "not found nearby yet; switch it on, or give its address: `synctrain device add \(device.id) --address "
+                        + "tcp://HOST:PORT`")
         }
         return device.addresses.isEmpty
-            ? "no address configured; waiting for it to dial; switch it on" : "connecting; check that it is switched on"
+            ? translated("no address configured; waiting for it to dial; switch it on")
+            : translated("connecting; check that it is switched on")
     }
 
     func pending(_ devices: [PendingDevice]) -> [String] {
         Table.lines(
-            [["id", "name", "address", "last seen"]]
+            [["id", translated("name"), translated("address"), translated("last seen")]]
                 + devices.map { [$0.id, style.name($0.name), style.name($0.address), Timestamp.local($0.lastSeen)] },
             width: style.width)
     }
 
     func pending(_ folders: [PendingFolder]) -> [String] {
         Table.lines(
-            [["folder", "label", "device", "last seen"]]
+            [[translated("folder"), translated("label"), translated("device"), translated("last seen")]]
                 + folders.map { [style.name($0.id), style.name($0.label), $0.device, Timestamp.local($0.lastSeen)] },
             width: style.width)
     }
@@ -231,19 +268,20 @@ struct StatusRendering: Sendable {
                 return [
                     "\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %",
                     Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
-                    names.isEmpty ? "" : "from \(style.name(names.joined(separator: ", ")))", pace(transfer),
+                    names.isEmpty ? "" : translated("from \(style.name(names.joined(separator: ", ")))"),
+                    pace(transfer),
                 ]
             }, alignments: [.right, .right], width: style.width)
     }
 
     private func pace(_ transfer: TransferStatus) -> String {
         guard let rate = transfer.bytesPerSecond else { return "" }
-        let left = transfer.secondsLeft.map { ", \(Quantity.duration(seconds: $0)) left" } ?? ""
+        let left = transfer.secondsLeft.map { translated(", \(Quantity.duration(seconds: $0)) left") } ?? ""
         return Quantity.rate(rate) + left
     }
 
     private func totals(_ totals: FolderStatus.Totals) -> String {
-        "\(Quantity.count(totals.files, "file")), \(Quantity.size(totals.bytes))"
+        "\(Quantity.files(totals.files)), \(Quantity.size(totals.bytes))"
     }
 
     /// The first group of a device id, which people know their devices by.

@@ -10,7 +10,7 @@ struct Style: Equatable, Sendable {
     func name(_ name: String) -> String { escapesNames ? EscapedName.escape(name) : name }
 
     func state(_ state: Entry.State, padded width: Int = 0) -> String {
-        let text = Table.pad(state.rawValue, to: width)
+        let text = Table.pad(Word.shown(state.rawValue), to: width)
         switch state {
         case .absent: return color(text, "2")
         case .selected, .queued, .partial, .downloading: return color(text, "33")

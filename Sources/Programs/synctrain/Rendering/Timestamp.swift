@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// RFC 3339 times as the agent gives them.
 enum Timestamp {
@@ -39,29 +40,33 @@ enum Timestamp {
         return days(year: year, month: month, day: day) * 86400 + hour * 3600 + minute * 60 + second - offset
     }
 
-    /// `2026-11-21 14:03` in local time; `-` for nil and for what is no time.
+    /// `2026-11-21 14:03`, or as the language has it, in local time; `-` for nil and for what is no time.
     static func local(_ text: String?) -> String {
         guard let text, let seconds = seconds(text) else { return "-" }
         var clock = time_t(seconds)
         var parts = tm()
         guard localtime_r(&clock, &parts) != nil else { return "-" }
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) "
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min))"
+        return translated(
+            "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) "
+                + "\(two(parts.tm_hour)):\(two(parts.tm_min))")
     }
 
     /// Seconds since 1970 of an RFC 3339 time, or of `2026-11-21`, `2026-11-21 14:03`, `2026-11-21 14:03:05` or
-    /// `20261121-140305` in local time, a `T` for the space; nil for any other text.
+    /// `20261121-140305` in local time, a `T` for the space; the day may come first: `21.11.2026 14:03`. Nil for any other text.
     static func seconds(typed text: String) -> Int64? {
         if let seconds = seconds(text) { return seconds }
-        let digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        var digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let shape = String(
             decoding: text.utf8.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) ? UInt8(ascii: "0") : $0 },
             as: UTF8.self
         ).replacing("T", with: " ")
-        guard ["0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00", "00000000-000000"].contains(shape) else {
+        let isDayFirst = shape.hasPrefix("00.00.0000") || shape.hasPrefix("00-00-0000")
+        let start = isDayFirst ? "0000-00-00" + shape.dropFirst(10) : shape
+        guard ["0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00", "00000000-000000"].contains(start) else {
             return nil
         }
+        if isDayFirst { digits = Array(digits[4..<8] + digits[2..<4] + digits[0..<2] + digits[8...]) }
         func number(_ range: Range<Int>) -> Int32 {
             guard range.upperBound <= digits.count else { return 0 }
             return digits[range].reduce(0) { $0 * 10 + Int32($1 - UInt8(ascii: "0")) }

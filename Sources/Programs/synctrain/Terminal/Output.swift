@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 import Synchronization
 
 /// Why something could not be printed.
@@ -8,7 +9,7 @@ struct OutputError: Error, Equatable, CustomStringConvertible {
     /// The reader has gone.
     var isBrokenPipe: Bool { errno == EPIPE }
 
-    var description: String { "The output cannot be written: \(String(cString: strerror(errno)))." }
+    var description: String { translated("The output cannot be written: \(String(cString: strerror(errno))).") }
 }
 
 /// A place to print to. Buffered, it writes 256 KiB at a time and when flushed; else every print goes out at once.

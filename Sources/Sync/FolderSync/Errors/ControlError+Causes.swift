@@ -14,11 +14,11 @@ extension ControlError {
         switch error {
         case let error as ControlError: self = error
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
-        case let error as RelativePathError: self.init(.invalidRequest, error.message, path: path)
+        case let error as RelativePathError: self.init(.invalidRequest, message: error.message, path: path)
         case let error as IndexStoreError where error.code == .noSuchFolder:
-            self.init(.noSuchFolder, error.message, path: path)
+            self.init(.noSuchFolder, message: error.message, path: path)
         case let error as IndexStoreError:
-            self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
+            self.init(.indexUnusable, message: error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
         case let error as FolderHalt: self.init(error, path: path)
         case let error as ScanError: self.init(error, path: path)
@@ -37,15 +37,16 @@ extension ControlError {
             case .error: .failed
             case .rootMissing, .markerMissing, .rootEmptied, .massDeletion: .folderHalted
             }
-        self.init(code, halt.message, path: path)
+        self.init(code, message: halt.message, path: path)
     }
 
     /// Why a folder's disk could not be listed. A root that has gone halts the folder; it may not have noticed yet.
     package init(_ error: ScanError, path: String?) {
         switch error.code {
-        case .rootUnreadable where error.cause?.code == .permission: self.init(.noPermission, error.message, path: path)
-        case .rootNotInPlace, .rootUnreadable: self.init(.folderHalted, error.message, path: path)
-        case .noThread: self.init(.failed, error.message, isRetryable: true, path: path)
+        case .rootUnreadable where error.cause?.code == .permission:
+            self.init(.noPermission, message: error.message, path: path)
+        case .rootNotInPlace, .rootUnreadable: self.init(.folderHalted, message: error.message, path: path)
+        case .noThread: self.init(.failed, message: error.message, isRetryable: true, path: path)
         }
     }
 
@@ -57,7 +58,7 @@ extension ControlError {
             case .duplicate, .alreadyExists: .alreadyExists
             default: .invalidConfiguration
             }
-        self.init(code, error.description)
+        self.init(code, message: error.description)
     }
 }
 
@@ -75,6 +76,6 @@ extension ControlError {
             case .notFound: .noSuchPath
             default: .failed
             }
-        self.init(code, error.message(from: place), isRetryable: error.isTransient, path: path)
+        self.init(code, message: error.message(from: place), isRetryable: error.isTransient, path: path)
     }
 }
