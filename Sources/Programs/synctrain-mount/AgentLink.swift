@@ -252,6 +252,18 @@ enum Clock {
         clock_gettime(CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
+
+    /// Nanoseconds since 1970.
+    static var wall: Int128 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return nanoseconds(time)
+    }
+
+    static func nanoseconds(_ time: timespec) -> Int128 {
+        // bounded: 64 bits times a thousand million
+        Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
+    }
 }
 
 /// What /proc says of the callers of requests.
