@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -110,9 +110,13 @@ openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sour
 	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/Agent/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
 
 mount-model: debug ## mounts: random operations, agent, mount and connection lost (MOUNT_SEEDS=1-200), two at once (MOUNT_PAIRS=1-20)
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) SYNCTRAIN_PAIR_SEEDS=$(or $(MOUNT_PAIRS),1-20) \
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) SYNCTRAIN_MODEL_STEPS=60 SYNCTRAIN_PAIR_SEEDS=$(or $(MOUNT_PAIRS),1-20) \
 	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py \
 	Tests/Interop/test_mount_renames.py
+
+mount-suites: debug ## fio, stress-ng, dbench and fs_mark on a mount; installs them
+	@config/install-packages config/mount-suite-packages.txt
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_suites.py
 
 file-manager-test: debug ## the extensions in real Nautilus, Nemo and Caja, on a screen that nobody sees; installs them
 	@config/install-packages config/file-manager-packages.txt

@@ -163,34 +163,10 @@ class Walk:
         os.rename(target + ".tmp", target)
         os.unlink(source)
 
-    def cut_off(self, interrupt, restore, errors):
-        """An operation while `interrupt` is called: it is done, or fails with one of `errors`, and what it wrote is there in
-        part."""
-        kind, first, second, content, _ = operation = self.draw()
+    def cut_off(self):
+        """An operation that is to be cut off."""
         self.log.append("cut off")
-        before, copy = tree(self.plain), self.plain + "-after"
-        shutil.copytree(self.plain, copy, symlinks=True)
-        expected, outcomes = self.outcome(copy, operation), []
-        program = threading.Thread(target=lambda: outcomes.append(self.outcome(self.root, operation)))
-        program.start()
-        interrupt()
-        restore()
-        program.join()
-        outcome, after, found = outcomes[0], tree(copy), tree(self.root)
-        self.log.append(("outcome", outcome if isinstance(outcome, int) else "done"))
-        shutil.rmtree(copy)
-        temporary = first + ".tmp"
-        if kind == "save" and temporary in found:
-            os.unlink(os.path.join(self.root, temporary))
-            del found[temporary]
-        if outcome == expected:
-            assert found == after, (differences(found, after), self.log[-25:])
-        else:
-            assert isinstance(outcome, int) and outcome in errors or outcome == errno.EXDEV and kind == "rename", (outcome, expected, self.log[-25:])
-            isPart = self.is_part(kind, first, content, found, before, after)
-            assert isPart or found in (before, after), (differences(found, before), differences(found, after), self.log[-25:])
-        for path in differences(found, before):
-            self.adopt(path)
+        return CutOff(self, self.draw())
 
     def is_part(self, kind, first, content, found, before, after):
         """Whether all but the file that was written to is as before, and that has a part of it."""
@@ -300,3 +276,38 @@ class Walk:
     def do_exclusive(self, path, _, content, __):
         with open(path, "xb") as file:
             file.write(content)
+
+
+class CutOff:
+    """An operation that is under way while something is killed: it is done, or fails with a given error, and what it wrote is
+    there in part."""
+
+    def __init__(self, walk, operation):
+        self.walk, self.operation = walk, operation
+        self.before, self.copy = tree(walk.plain), walk.plain + "-after"
+        shutil.copytree(walk.plain, self.copy, symlinks=True)
+        self.expected, self.outcomes = walk.outcome(self.copy, operation), []
+        self.program = threading.Thread(target=lambda: self.outcomes.append(walk.outcome(walk.root, operation)))
+
+    def begin(self):
+        self.program.start()
+
+    def judge(self, errors):
+        walk, (kind, first, _, content, _) = self.walk, self.operation
+        self.program.join()
+        outcome, before, after, found = self.outcomes[0], self.before, tree(self.copy), tree(walk.root)
+        walk.log.append(("outcome", outcome if isinstance(outcome, int) else "done"))
+        shutil.rmtree(self.copy)
+        temporary = first + ".tmp"
+        if kind == "save" and temporary in found:
+            os.unlink(os.path.join(walk.root, temporary))
+            del found[temporary]
+        if outcome == self.expected:
+            assert found == after, (differences(found, after), walk.log[-25:])
+        else:
+            isMeant = isinstance(outcome, int) and outcome in errors or outcome == errno.EXDEV and kind == "rename"
+            assert isMeant, (outcome, self.expected, walk.log[-25:])
+            isPart = walk.is_part(kind, first, content, found, before, after)
+            assert isPart or found in (before, after), (differences(found, before), differences(found, after), walk.log[-25:])
+        for path in differences(found, before):
+            walk.adopt(path)

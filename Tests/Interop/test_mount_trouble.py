@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import threading
+import time
 
 import harness
 import pytest
@@ -192,3 +193,22 @@ def test_what_another_program_has_just_written_into_the_folder_is_read_whole(wor
         harness.write(os.path.join(work.local, "here/present"), content, mode="r+b" if number == 0 else "wb")
         with open(work.path("here/present"), "rb") as file:
             assert file.read() == content
+
+
+def test_what_is_read_again_is_in_memory_until_it_changes(work):
+    """The process of the mount counts the bytes that it reads."""
+    local, shown, size = os.path.join(work.local, "here/again"), work.path("here/again"), 4 * MIB
+    harness.write(shown, harness.pattern(size, 1))
+    # A change within the step of a disk's clock would not be seen.
+    wait_until(lambda: time.time() - os.stat(local).st_ctime > 3.2, 10, "the file is old enough")
+
+    def read():
+        def count():
+            with open(f"/proc/{process_of(work.directory)}/io", encoding="ascii") as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("rchar"))
+        before = count()
+        return harness.read(shown), count() - before >= size
+    assert read() == (harness.pattern(size, 1), True)
+    assert read() == (harness.pattern(size, 1), False)
+    harness.write(local, harness.pattern(size, 2), mode="r+b")
+    assert read() == (harness.pattern(size, 2), True), "what another program has written in its place, of the same size"

@@ -38,9 +38,8 @@ import Testing
 @Suite struct PendingRequestsTests {
     @Test func eachRequestEndsOnce() {
         var pending = PendingRequests<String>()
-        _ = pending.add(1, "a", deadline: .seconds(2), caller: 10)
-        _ = pending.add(2, "b", deadline: .seconds(25), caller: 11)
-        #expect(pending.pause(at: .zero) == .seconds(2))
+        _ = pending.add(1, "a", within: .seconds(2), at: .zero, caller: 10)
+        #expect(pending.add(2, "b", within: .seconds(25), at: .zero, caller: 11) == .seconds(2))
         #expect(pending.expired(at: .seconds(1)).isEmpty)
         #expect(pending.expired(at: .seconds(2)).map(\.waiter) == ["a"])
         #expect(pending.take(1) == nil)
@@ -50,11 +49,11 @@ import Testing
 
     @Test func interruptedCallersAreLookedAtOften() {
         var pending = PendingRequests<String>()
-        _ = pending.add(1, "a", deadline: .seconds(25), caller: 10)
+        _ = pending.add(1, "a", within: .seconds(25), at: .zero, caller: 10)
         pending.interrupted(1)
         // The interrupt may come before the request.
         pending.interrupted(2)
-        _ = pending.add(2, "b", deadline: .seconds(25), caller: 11)
+        _ = pending.add(2, "b", within: .seconds(25), at: .zero, caller: 11)
         #expect(pending.interrupted.map(\.caller) == [10, 11])
         #expect(pending.pause(at: .zero) == .milliseconds(50))
         #expect(pending.takeAll().sorted() == ["a", "b"])
@@ -62,8 +61,62 @@ import Testing
 
     @Test func moreThanTheLimitAreRefused() {
         var pending = PendingRequests<Int>(limit: 1)
-        let taken = [1, 2].map { pending.add($0, 1, deadline: .zero, caller: 0) }
-        #expect(taken == [true, false])
+        let taken = [1, 2].map { pending.add($0, 1, within: .zero, at: .zero, caller: 0) }
+        #expect(taken == [.zero, nil])
+    }
+
+    private typealias Waiting = PendingRequests<String>
+
+    private static func add(_ pending: inout Waiting, _ name: String, within limit: Duration, at now: Duration) {
+        _ = pending.add(UInt64(name.utf8.first ?? 0), name, within: limit, at: now, caller: 0)
+    }
+
+    /// Names fail at once, reads by the time since which nothing was heard.
+    @Test func waitsForASilentAgentCountFromWhenItFellSilent() {
+        var pending = Waiting()
+        pending.heard(at: .seconds(9))
+        Self.add(&pending, "name", within: MountDeadlines.metadata, at: .seconds(10))
+        #expect(pending.expired(at: .seconds(12)).map(\.waiter) == ["name"])
+        Self.add(&pending, "other", within: MountDeadlines.metadata, at: .seconds(13))
+        Self.add(&pending, "read", within: MountDeadlines.read, at: .seconds(13))
+        #expect(pending.expired(at: .seconds(13) + MountDeadlines.silent).map(\.waiter) == ["other"])
+        #expect(pending.expired(at: .seconds(34)).isEmpty)
+        #expect(pending.expired(at: .milliseconds(34_500)).map(\.waiter) == ["read"])
+        Self.add(&pending, "again", within: MountDeadlines.read, at: .seconds(40))
+        #expect(pending.pause(at: .seconds(40)) == MountDeadlines.silent)
+        // It is back: who waits has all of the time.
+        pending.heard(at: .milliseconds(40_050))
+        #expect(pending.pause(at: .seconds(41)) == MountDeadlines.read - .seconds(1))
+    }
+
+    /// One request that takes its time is not an agent that says nothing.
+    @Test(arguments: [true, false]) func anAgentThatSaysSomethingElseIsNotSilent(isConnected: Bool) {
+        var pending = Waiting()
+        Self.add(&pending, "slow", within: MountDeadlines.metadata, at: .zero)
+        // Without a connection, nobody could have said anything.
+        if isConnected { pending.heard(at: .seconds(1)) }
+        #expect(pending.expired(at: .seconds(2)).map(\.waiter) == ["slow"])
+        Self.add(&pending, "name", within: MountDeadlines.metadata, at: .seconds(3))
+        #expect(pending.pause(at: .seconds(3)) == MountDeadlines.metadata)
+    }
+
+    /// A change waits for its turn as long as the agent says that it runs.
+    @Test(arguments: [true, false]) func whoWaitsLongHasTheAgentAsked(isAnswered: Bool) {
+        var pending = Waiting()
+        pending.heard(at: .zero)
+        Self.add(&pending, "change", within: MountDeadlines.change, at: .zero)
+        #expect(pending.takePing(at: .milliseconds(400)) == false)
+        #expect(pending.pause(at: .zero) == MountDeadlines.pingPause)
+        #expect(pending.takePing(at: MountDeadlines.pingPause) == true)
+        #expect(pending.takePing(at: .seconds(1)) == false)
+        Self.add(&pending, "ping", within: MountDeadlines.ping, at: MountDeadlines.pingPause)
+        if isAnswered {
+            pending.heard(at: .seconds(1))
+            #expect(pending.take(UInt64(UInt8(ascii: "p"))) == "ping")
+            #expect(pending.pause(at: .seconds(1)) == MountDeadlines.change - .seconds(1))
+        } else {
+            #expect(pending.expired(at: MountDeadlines.metadata).map(\.waiter) == ["change", "ping"])
+        }
     }
 }
 

@@ -37,6 +37,7 @@ final class MountConnection: Sendable {
                 }
                 switch request {
                 case .hello: reply(frame.number, MountReply(.failed(.wrongVersion)))
+                case .ping: reply(frame.number, MountReply(.done))
                 case .cancel(let number): running.withLock { $0[number] }?.cancel()
                 default: answer(frame.number, request, session)
                 }

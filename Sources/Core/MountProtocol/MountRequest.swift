@@ -30,10 +30,13 @@ package enum MountRequest: Equatable, Sendable {
     /// Makes the names in a directory durable.
     case synchronize(directory: String)
     case setAttribute(path: String, name: String, value: [UInt8])
+    /// Answered at once by an agent that runs, whatever else it has to do.
+    case ping
 
     private enum Kind: UInt8 {
         case hello = 1, list, look, open, read, close, space, attribute, cancel
         case openWriting, change, makeDirectory, makeSymlink, remove, rename, synchronize, setAttribute
+        case ping
     }
 
     package func frame(number: UInt64) -> MountFrame {
@@ -68,6 +71,7 @@ package enum MountRequest: Equatable, Sendable {
             kind = .close
             writer.write(handle)
         case .space: kind = .space
+        case .ping: kind = .ping
         case .attribute(let path, let name):
             kind = .attribute
             writer.write(path)
@@ -104,6 +108,7 @@ package enum MountRequest: Equatable, Sendable {
             self = .read(handle: handle, offset: offset, count: count)
         case .close: self = .close(handle: try reader.integer())
         case .space: self = .space
+        case .ping: self = .ping
         case .attribute: self = .attribute(path: try reader.path(), name: try reader.path())
         case .cancel: self = .cancel(number: try reader.integer())
         default: self = try Self.change(kind, &reader)
@@ -153,7 +158,7 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(value)
             return .setAttribute
         // All others are written by `frame`.
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel: return .space
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping: return .space
         }
     }
 
@@ -178,7 +183,7 @@ package enum MountRequest: Equatable, Sendable {
             return .setAttribute(
                 path: try reader.path(), name: try reader.path(),
                 value: try reader.bytes(atMost: MountLimits.attributeByteCount))
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel:
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping:
             throw MountProtocolError(.unknownKind)
         }
     }

@@ -79,17 +79,17 @@ final class AgentLink: Sendable {
         completion: @escaping Completion
     ) {
         let number = number ?? self.number()
-        let deadline = Clock.now + limit
+        let now = Clock.now
         let (isTaken, isFirst) = state.quietly { state in
-            guard !state.isEnding, state.pending.add(number, completion, deadline: deadline, caller: caller) else {
-                return (false, false)
-            }
+            guard !state.isEnding,
+                let pause = state.pending.add(number, completion, within: limit, at: now, caller: caller)
+            else { return (false, false) }
             if let socket = state.socket {
                 socket.send(request.frame(number: number).bytes)
             } else {
                 state.parked[number] = request
             }
-            return (true, deadline < state.watchedAt)
+            return (true, now + pause < state.watchedAt)
         }
         if isFirst { state.with { _ in } }
         if !isTaken { completion(.failure(.tooMany)) }
@@ -149,6 +149,7 @@ final class AgentLink: Sendable {
         while let (count, descriptor) = socket.receive(into: buffer) {
             if let descriptor { descriptors.append(descriptor) }
             decoder.append(buffer[..<count])
+            if isWelcome { state.quietly { $0.pending.heard(at: Clock.now) } }
             do {
                 while let frame = try decoder.next() {
                     let answer = try MountAnswer(frame)
@@ -174,6 +175,7 @@ final class AgentLink: Sendable {
     private func connected(_ socket: LocalSocket) {
         state.with { state in
             state.socket = socket
+            state.pending.heard(at: Clock.now)
             state.refusal = nil
             state.generation += 1
             for request in state.first { socket.send(request.frame(number: self.number()).bytes) }
@@ -218,6 +220,7 @@ final class AgentLink: Sendable {
             let expired = state.quietly { state in
                 let expired = state.pending.expired(at: Clock.now)
                 for (number, _) in expired { cancel(number, &state) }
+                ping(&state)
                 return expired
             }
             for (_, completion) in expired { completion(.failure(.noAgent)) }
@@ -238,6 +241,15 @@ final class AgentLink: Sendable {
         }
     }
 
+    /// Asks an agent that says nothing whether it runs: what changes names may take its time, but not for ever.
+    private func ping(_ state: inout State) {
+        guard let socket = state.socket, state.pending.takePing(at: Clock.now) else { return }
+        let number = self.number()
+        // What it answers is heard.
+        _ = state.pending.add(number, { _ in }, within: MountDeadlines.ping, at: Clock.now, caller: 0)
+        socket.send(MountRequest.ping.frame(number: number).bytes)
+    }
+
     private func cancel(_ number: UInt64, _ state: inout State) {
         if state.parked.removeValue(forKey: number) == nil {
             _ = state.socket?.send(MountRequest.cancel(number: number).frame(number: self.number()).bytes)
@@ -251,6 +263,18 @@ enum Clock {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Nanoseconds since 1970.
+    static var wall: Int128 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return nanoseconds(time)
+    }
+
+    static func nanoseconds(_ time: timespec) -> Int128 {
+        // bounded: 64 bits times a thousand million
+        Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
     }
 }
 

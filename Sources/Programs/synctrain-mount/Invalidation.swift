@@ -3,6 +3,7 @@ import Glibc
 import LocalSocket
 import MountProtocol
 import MountRules
+import Synchronization
 import Threads
 
 /// Tells the kernel what it may not use any more, from a thread of its own: told from a handler it would wait for itself.
@@ -24,6 +25,7 @@ final class Invalidation: Sendable {
     /// More waiting than this becomes "everything".
     private static let limit = 256
     private let queue = Guarded(Queue())
+    private let pages = Mutex(KeptPages())
 
     func add(_ item: Item) {
         queue.with { queue in
@@ -32,6 +34,12 @@ final class Invalidation: Sendable {
     }
 
     func end() { queue.with { $0.isEnding = true } }
+
+    /// Whether the kernel may use what it has of a file on this disk that is being opened.
+    func areKept(_ file: OpenFile) -> Bool {
+        guard let stamp = file.stamp else { return false }
+        return pages.withLock { $0.opened(file.node, stamp, at: Clock.wall) }
+    }
 
     /// Gives the file back. One on this disk may have changed since the kernel got its attributes, and would be read up to the old
     /// size: then they are dropped, so that the kernel asks again. That cannot block, as no page is touched.

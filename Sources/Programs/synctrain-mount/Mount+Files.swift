@@ -26,6 +26,7 @@ extension Mount {
                 switch (answer.answer, answer.descriptor) {
                 case (.opened, let descriptor?):
                     let file = OpenFile(FileDescriptor(descriptor), node: number)
+                    if invalidation.areKept(file) { info.keep_cache = 1 }
                     handle = .here(invalidation.opened(file, as: node.entry, self))
                 case (.openedAbsent(let remote), _):
                     // The bytes of a node never change. Those of a file on this disk may, before its time does.
@@ -48,9 +49,6 @@ extension Mount {
             if fuse_reply_open(request.raw, &info) == -ENOENT { close(key) }
         }
     }
-
-    /// What libfuse lends for a call, kept for the answer.
-    struct Information: @unchecked Sendable { let raw: fuse_file_info }
 
     func close(_ key: UInt64) {
         let (handle, generation): (UInt64, Int)

@@ -54,6 +54,14 @@ final class OpenFile: Sendable {
         return fstat(descriptor.number, &status) == 0 ? status : nil
     }
 
+    var stamp: KeptPages.Stamp? {
+        status.map { status in
+            KeptPages.Stamp(
+                device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+                modified: Clock.nanoseconds(status.st_mtim), changed: Clock.nanoseconds(status.st_ctim))
+        }
+    }
+
     enum Writing {
         /// So many bytes; fewer than there were after an error, which comes with the rest.
         case done(Int)

@@ -30,3 +30,6 @@ struct Request: @unchecked Sendable {
         }
     }
 }
+
+/// What libfuse lends for a call, kept for the answer.
+struct Information: @unchecked Sendable { let raw: fuse_file_info }

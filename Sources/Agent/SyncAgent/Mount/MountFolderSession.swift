@@ -59,7 +59,7 @@ final class MountFolderSession: MountSession {
 
     private func perform(_ request: MountRequest) async throws -> MountReply {
         switch request {
-        case .hello, .cancel: throw MountFailure.wrongVersion
+        case .hello, .cancel, .ping: throw MountFailure.wrongVersion
         case .list(let directory, let after, let limit):
             guard let page = try await listing.page(directory, after: after, limit: Int(limit)) else {
                 throw MountFailure.notFound
