@@ -302,7 +302,9 @@ package final class StagedFile: Sendable {
                 // Sealed read-only by a commit that a crash cut short: its bytes are still good.
                 if makeAccessible(name, in: directory) { continue }
             case .failure(let error) where error.number == ELOOP || error.number == ENXIO: break
-            case .failure(let error): throw FileAccessError(error, .create, path: path)
+            case .failure(let error):
+                let obstacle = directory.descriptor.obstacle(error, foldsNames: directory.foldsNames)
+                throw FileAccessError(obstacle, .create, path: path)
             }
             let removed = directory.unlink(name)
             if case .failure(let error) = removed, error.number != ENOENT {
