@@ -71,7 +71,7 @@ let layers = [
                 dependencies: [
                     "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 ]),
-            .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"]),
+            .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography"]),
             .target(
                 name: "FolderScanner",
                 dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),

@@ -53,7 +53,7 @@ struct Architecture {
             "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
-            "FileAccess": ["CLinux", "Cryptography"],
+            "FileAccess": ["Arithmetic", "CLinux", "Cryptography"],
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],

@@ -60,6 +60,13 @@ struct CaseFoldingTests {
             ((6, 123_456_789), (5, 0), 0, false),
             ((7, 123_456_789), (7, 130_000_000), 0, false), ((7, 0), (8, 0), 0, false), ((8, 0), (6, 0), 0, false),
             ((7, 0), (6, 1), 0, false), ((.min, 0), (.max, 0), 0, false),
+            // Before 1980 and after 2107, in UTC, two hours east and a quarter to six west.
+            ((86_400, 5), (315_532_800, 0), 0, true), ((.min, 0), (315_525_600, 0), nil, true),
+            ((86_400, 0), (315_553_500, 0), 0, true), ((86_400, 0), (315_532_800, 0), 5, false),
+            ((86_400, 0), (315_532_801, 0), 0, false), ((86_400, 0), (315_532_800, 10_000_000), 0, false),
+            ((86_400, 0), (315_590_400, 0), 0, false), ((400_000_000, 0), (315_532_800, 0), 0, false),
+            ((.max, 0), (4_354_819_198, 0), 0, true), ((.max, 0), (4_354_819_199, 0), 0, true),
+            ((.max, 0), (4_354_819_190, 0), 0, false), ((7, 0), (4_354_819_198, 0), 0, false),
         ] as [((Int64, Int32), (Int64, Int32), Int32?, Bool)])
     func disksKeepTimesInTheirSteps(
         _ told: (Int64, Int32), _ shown: (Int64, Int32), _ changed: Int32?, _ isKept: Bool

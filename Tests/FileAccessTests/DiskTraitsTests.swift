@@ -56,6 +56,28 @@ struct DiskTraitsTests {
         #expect(try root.nearestTraits(of: relative("a")) == root.traits)
     }
 
+    /// A share sets the time of a file again when the program that wrote to it closes it: so that is done before the time is set.
+    @Test func timesAreSetOfWhatIsNotOpenForWriting() throws {
+        try directory.write("", to: ".stfolder")
+        let disk = PartlyFolding(below: directory.root.path, isOrdinary: false, isShare: true)
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        try directory.write("theirs", to: "f")
+        disk.modesAtTimes = []
+        let time = FileTime(seconds: 1_000_000_000)
+        let staged = try root.stage(relative("f"), resuming: false)
+        try staged.write(Array("one".utf8), at: 0)
+        let refusal = failure { _ = try staged.commit(replacing: .nothing, permissions: nil, modified: time) }
+        #expect(refusal?.code == .exists)
+        #expect(disk.modesAtTimes == [O_RDONLY])
+        // It goes on.
+        try staged.write(Array("two".utf8), at: 3)
+        let status = try staged.commit(replacing: .anything, permissions: nil, modified: time)
+        #expect(disk.modesAtTimes == [O_RDONLY, O_RDONLY])
+        #expect(directory.text("f") == "onetwo")
+        #expect(try status == root.status(of: relative("f")) && status.modified == time)
+    }
+
     /// Linux's drivers say that what is renamed to itself in other letters was renamed, and leave it.
     @Test(arguments: [false, true]) func aRenameThatChangesTheCaseOnly(_ leavesLetters: Bool) throws {
         try directory.write("", to: ".stfolder")
@@ -145,6 +167,25 @@ struct DiskTraitsTests {
     }
 }
 
+extension DiskTraitsTests {
+    /// `mount.exfat-fuse` says so of `a:b`. Where the directory is gone, that is what it says.
+    @Test func aNameIsRefusedAsIfNothingWereThere() throws {
+        try directory.write("", to: ".stfolder")
+        try directory.makeDirectory("d")
+        let disk = PartlyFolding(below: directory.root.path, isOrdinary: false)
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        disk.refusal = ENOENT
+        #expect(failure { _ = try root.stage(relative("d/a:b"), resuming: false) }?.code == .nameRefused)
+        #expect(failure { _ = try root.createDirectories(relative("d/a:b")) }?.code == .nameRefused)
+        let held = try root.directory(relative("d"))
+        disk.refusal = nil
+        try root.removeDirectory(relative("d"))
+        #expect(held.descriptor.obstacle(SystemError(number: ENOENT), foldsNames: true).number == ENOENT)
+        #expect(root.descriptor.obstacle(SystemError(number: ENOENT), foldsNames: false).number == ENOENT)
+    }
+}
+
 /// A disk that folds names in one directory and below.
 private final class PartlyFolding: DiskInterposer {
     private let folded: String
@@ -153,6 +194,7 @@ private final class PartlyFolding: DiskInterposer {
     private let names = FoldedNames()
     private let refused = Mutex<CInt?>(nil)
     private let leaves = Mutex(false)
+    private let modes = Mutex<[CInt]>([])
 
     init(below folded: String, isOrdinary: Bool = true, isShare: Bool = false) {
         self.folded = folded
@@ -166,6 +208,12 @@ private final class PartlyFolding: DiskInterposer {
         set { leaves.withLock { $0 = newValue } }
     }
 
+    /// How files were open when their times were set.
+    var modesAtTimes: [CInt] {
+        get { modes.withLock { $0 } }
+        set { modes.withLock { $0 = newValue } }
+    }
+
     /// What files are not made for.
     var refusal: CInt? {
         get { refused.withLock { $0 } }
@@ -173,8 +221,9 @@ private final class PartlyFolding: DiskInterposer {
     }
 
     func verdict(on change: DiskChange) -> DiskVerdict {
-        switch change {
-        case .create: if let refusal { .fail(refusal) } else { .proceed }
+        if case .setTimes(let file) = change { modes.withLock { $0.append(fcntl(file, F_GETFL) & O_ACCMODE) } }
+        return switch change {
+        case .create, .makeDirectory: if let refusal { .fail(refusal) } else { .proceed }
         case .rename(_, let name, _, let toName, .replacing):
             leavesLetters && names.areOne(name, toName) ? .pretend : .proceed
         default: .proceed

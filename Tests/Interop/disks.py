@@ -1,7 +1,7 @@
 """Disks of other systems, each in a file, and two agents with one folder, one of them on such a disk.
 
-$SYNCTRAIN_TEST_DISK is the kind (`exfat-fuse`, which needs no driver of the kernel). The others are for the machine that
-Tests/DiskLab/run starts.
+$SYNCTRAIN_TEST_DISK is the kind (`exfat-fuse`, which needs no driver of the kernel). The others are for Tests/DiskLab/run, most in
+the machine that it starts.
 """
 
 import contextlib
@@ -44,7 +44,8 @@ CONTROL = frozenset(["tab\there"])
 DEVICES = frozenset(["aux", "CON", "nul.txt", "COM1"])
 
 KINDS = {kind.name: kind for kind in [
-    Kind("exfat-fuse", ["mkfs.exfat"], ["mount.exfat-fuse"], time_step=1_000_000_000),
+    Kind("exfat-fuse", ["mkfs.exfat"], ["mount.exfat-fuse"], time_step=1_000_000_000, first_time=DOS_BEGINNING,
+         refused=WINDOWS | CONTROL),
     # It would keep "space ": the agent asks only whether it drops dots or spaces.
     Kind("exfat", ["mkfs.exfat"], ["mount", "-t", "exfat"], time_step=10_000_000, first_time=DOS_BEGINNING,
          refused=WINDOWS | TRAILING | CONTROL),
@@ -52,6 +53,10 @@ KINDS = {kind.name: kind for kind in [
          time_step=2_000_000_000, first_time=DOS_BEGINNING, refused=WINDOWS | TRAILING | CONTROL),
     Kind("ntfs3", ["mkntfs", "-Q", "-F"], ["mount", "-t", "ntfs3", "-o", "force"], folds_case=False, time_step=100,
          keeps_permissions=True, keeps_attributes=True),
+    # By FUSE, as Debian 12 mounts NTFS. These need no driver of the kernel either.
+    Kind("ntfs-3g", ["mkntfs", "-Q", "-F"], ["ntfs-3g"], folds_case=False, time_step=100, keeps_attributes=True),
+    Kind("ntfs-3g-windows", ["mkntfs", "-Q", "-F"], ["ntfs-3g", "-o", "windows_names"], folds_case=False, time_step=100,
+         keeps_attributes=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
     Kind("ntfs3-windows", ["mkntfs", "-Q", "-F"], ["mount", "-t", "ntfs3", "-o", "force,windows_names,nocase"], time_step=100,
          keeps_permissions=True, keeps_attributes=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
     Kind("smb", ["mkfs.ext4", "-q", "-F"], ["mount"], time_step=100, keeps_attributes=True, refused=DEVICES | {"back\\slash"}),

@@ -16,8 +16,10 @@ pytestmark = pytest.mark.skipif(not KIND.folds_case, reason="a disk of this kind
 @pytest.fixture
 def folding(lab):
     """Two agents with all of folder `f`: the root of `one` is on such a disk, that of `two` on this machine's disk."""
-    with disk(lab, lab.directory("one-f")):
-        yield DiskPair(lab)
+    with disk(lab, lab.directory("one-f")) as made:
+        pair = DiskPair(lab)
+        pair.disk = made
+        yield pair
 
 
 @pytest.fixture
@@ -119,6 +121,48 @@ def test_a_rename_that_changes_the_case_only(folding, renamer):
     folding.settle()
     assert folding.files(folding.here) == folding.files(folding.there) == wanted
     assert folding.one.problems("f") == folding.two.problems("f") == {}
+
+
+@pytest.mark.skipif("what?" not in KIND.refused, reason="a disk of this kind allows the name")
+def test_a_name_that_the_disk_refuses(folding):
+    files = {"what?": b"file", "a:b/x": b"in a directory", "other": b"other"}
+    folding.write_there(**files)
+    wait_until(lambda: folding.one.problems("f").keys() == {"what?", "a:b"}, 60, "both are problems", child=folding.one)
+    assert all("does not allow the name" in message for message in folding.one.problems("f").values())
+    folding.settle()
+    assert (folding.files(folding.here), folding.files(folding.there)) == ({"other": b"other"}, files)
+    os.rename(os.path.join(folding.there, "what?"), os.path.join(folding.there, "what"))
+    os.rename(os.path.join(folding.there, "a:b"), os.path.join(folding.there, "ab"))
+    folding.two.run("scan", "f")
+    wanted = {"what": b"file", "ab/x": b"in a directory", "other": b"other"}
+    wait_until(lambda: folding.files(folding.here) == wanted, 60, "they come", child=folding.one)
+    wait_until(lambda: folding.one.problems("f") == {}, 60, "nothing is wrong any more", child=folding.one)
+    assert folding.files(folding.there) == wanted
+
+
+def test_a_time_before_the_first_of_the_disk_is_no_change(folding):
+    write(os.path.join(folding.there, "old"), b"old")
+    os.utime(os.path.join(folding.there, "old"), (86_400, 86_400))
+    folding.write_there(other=b"other")
+    wait_until(lambda: folding.files(folding.here) == {"old": b"old", "other": b"other"}, 60, "they come", child=folding.one)
+    folding.settle()
+    versions = folding.sequences(folding.one)
+    # What the kernel or FUSE had in memory is gone.
+    folding.one.stop()
+    folding.disk.unmount()
+    folding.disk.mount()
+    assert os.stat(os.path.join(folding.here, "old")).st_mtime == max(86_400, KIND.first_time)
+    folding.one.start()
+    folding.one.wait_connected(folding.two.id)
+    [summary] = folding.one.records("scan", "f")
+    assert (summary["changed"], summary["deleted"], summary["problems"]) == (0, 0, 0), summary
+    folding.settle()
+    assert folding.sequences(folding.one) == folding.sequences(folding.two) == versions
+    assert os.stat(os.path.join(folding.there, "old")).st_mtime == 86_400
+    # A newer version is no conflict.
+    folding.write_there(old=b"newer")
+    wait_until(lambda: folding.files(folding.here) == {"old": b"newer", "other": b"other"}, 60, "the edit comes", child=folding.one)
+    assert folding.files(folding.there) == {"old": b"newer", "other": b"other"}
 
 
 def test_directories_that_differ_in_case(folding):

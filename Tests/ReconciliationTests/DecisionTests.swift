@@ -280,6 +280,9 @@ struct CoarseTimeTests {
             ((7, 789), (7, 789), true, true), ((7, 789), (7, 0), false, true), ((7, 789), (6, 0), false, true),
             ((8, 0), (7, 1), false, true), ((8, 0), (6, 1), false, true), ((8, 0), (6, 0), false, false),
             ((9, 0), (6, 0), false, false), ((.min, 0), (.max, 0), false, false), ((.max, 1), (.max, 0), false, false),
+            ((86_400, 5), (315_532_800, 0), false, true), ((.min, 0), (315_532_800, 0), false, true),
+            ((400_000_000, 0), (315_532_800, 0), false, false), ((.max, 0), (4_354_819_199, 0), false, true),
+            ((7, 0), (4_354_819_199, 0), false, false),
         ] as [((Int64, Int32), (Int64, Int32), Bool, Bool)])
     func timesWithinTwoSecondsAreTheSame(
         _ one: (Int64, Int32), _ other: (Int64, Int32), _ isExact: Bool, _ isClose: Bool

@@ -120,6 +120,43 @@ import Testing
         }
     }
 
+    /// A death in the middle of them: nobody is asked again for the rest.
+    @Test(arguments: [5, 60, 150]) func aConfirmationOutlivesADeath(changes: Int) async throws {
+        try await pair { simulation, first, second in
+            for name in Self.many { #expect(first.files.remove(name)) }
+            scan(first)
+            try await settle(simulation)
+            #expect(try await confirm(second) == 140)
+            second.disk.plan(.killed, after: changes)
+            try await simulation.work(second)
+            #expect(!second.isUp, "it did not die")
+            let left = files(second).count
+            #expect(Self.few.count < left && left < 160, "\(left)")
+            try await simulation.start(second)
+            try await settle(simulation)
+            #expect(files(second) == Set(Self.few))
+            #expect(try status(second).problems == [:])
+        }
+    }
+
+    /// What nobody has confirmed is held after a restart as before, and can be confirmed then.
+    @Test func whatIsHeldIsHeldAfterARestart() async throws {
+        try await pair { simulation, first, second in
+            for name in Self.many { #expect(first.files.remove(name)) }
+            scan(first)
+            try await settle(simulation)
+            await second.drop()
+            await simulation.executor.idle()
+            try await simulation.start(second)
+            try await settle(simulation)
+            #expect(files(second) == Set(Self.many + Self.few))
+            #expect(try status(second).problems["d"]?.contains("synctrain folder confirm") == true)
+            #expect(try await confirm(second) == 140)
+            try await settle(simulation)
+            #expect(files(second) == Set(Self.few))
+        }
+    }
+
     @Test func filesThatAreRestoredAreHeldNoMore() async throws {
         try await pair { simulation, first, second in
             for name in Self.many { #expect(first.files.remove(name)) }

@@ -15,6 +15,32 @@ import Testing
         return Set(text.split(separator: "\n").map(String.init))
     }
 
+    /// A user writes `.stignore` between the moment when a line that follows a rename is made and the one when it is written.
+    @Test func whatAUserWritesMeanwhileStays() async throws {
+        try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in
+            let first = simulation.agents[0]
+            for name in ["f", "keep", "more"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+            #expect(first.files.replace(".stignore", with: Array("!/f\n!/keep\n*\n".utf8)))
+            first.selectionChanged()
+            first.process?.folder.boards.inbox.scanEverything()
+            #expect(try await simulation.settle() == [])
+            #expect(first.files.rename("f", to: "g"))
+            first.interruption = { change in
+                guard change.contains("stignore") else { return }
+                first.interruption = nil
+                _ = first.files.replace(".stignore", with: Array("!/f\n!/keep\n!/more\n*\n".utf8))
+                first.disk.changedByUser("\(first.files.root)/.stignore")
+            }
+            try await simulation.looks(first)
+            #expect(first.interruption == nil, "it was not interrupted")
+            #expect(lines(first).contains("!/more"))
+            first.selectionChanged()
+            #expect(try await simulation.settle() == [])
+            #expect(lines(first) == ["!/g", "!/keep", "!/more", "*"])
+            #expect(first.files.read("g") == Array("f".utf8))
+        }
+    }
+
     @Test(arguments: What.allCases, [FaultyDisk.End.killed, .powerLost])
     func theOldLineStandsOrTheNewOneDoes(what: What, end: FaultyDisk.End) async throws {
         let (old, new) = what == .file ? ("d/f", "g") : ("d", "e/d")

@@ -43,11 +43,13 @@ extension FileInfo {
         modifiedSeconds == other.modifiedSeconds && modifiedNanoseconds == other.modifiedNanoseconds
     }
 
-    /// The same for disks that keep every other second only.
+    /// The same for disks that keep every other second only, and none before 1980 or after 2107.
     func isModified(closeToTimeOf other: FileInfo) -> Bool {
         let (earlier, later) = other.isModified(before: self) ? (other, self) : (self, other)
         let limit = earlier.modifiedSeconds.addingClamped(2)
         return (later.modifiedSeconds, later.modifiedNanoseconds) < (limit, earlier.modifiedNanoseconds)
+            || TimesOfFAT.isOutside(earlier.modifiedSeconds, shownAs: later.modifiedSeconds)
+            || TimesOfFAT.isOutside(later.modifiedSeconds, shownAs: earlier.modifiedSeconds)
     }
 
     private func isModified(before other: FileInfo) -> Bool {

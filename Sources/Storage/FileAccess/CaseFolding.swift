@@ -70,6 +70,19 @@ extension Directory {
     }
 }
 
+extension Descriptor {
+    /// What kept a name from being made in this directory. `mount.exfat-fuse` says of a name that its disk cannot have that nothing is
+    /// there (ENOENT), as others do where the directory has been removed: while that is there, the name was refused (EINVAL).
+    ///
+    /// - Parameter foldsNames: Whether the disk does; no other is known to say so.
+    func obstacle(_ error: SystemError, foldsNames: Bool) -> SystemError {
+        guard error.number == ENOENT, foldsNames, case .success(let status) = rawStatus(), status.st_nlink > 0 else {
+            return error
+        }
+        return SystemError(number: EINVAL)
+    }
+}
+
 extension RootDirectory {
     /// Asks the disk at the root what it is like, by a file or directory there. Once: later calls do nothing, unless the disk could
     /// only be guessed at. Until then the disk counts as an ordinary one; after that, others below the root are asked when they are

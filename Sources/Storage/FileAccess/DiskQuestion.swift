@@ -21,6 +21,8 @@ struct DiskQuestion {
         if let marker { traits.foldsCase = try foldsCase(marker) }
         if kind.isOrdinary, !traits.foldsCase { return traits }
         traits.manglesDeviceNames = kind.isShare
+        // Linux sets times by another handle than the one that the file was written by, and Samba does not count that for the latter.
+        traits.touchesOnClose = kind.isShare
         switch try makeFile() {
         case .made(let file, let name):
             defer { remove(name) }

@@ -8,6 +8,8 @@ package struct DiskTraits: Hashable, Sendable {
     package var dropsTrailingDots = false
     /// Whether it may list `aux` and `con.txt`, which are devices to Windows, under names that it makes up.
     package var manglesDeviceNames = false
+    /// Whether it sets a file's time of modification again when a program that has written to it closes it.
+    package var touchesOnClose = false
     package var keepsPermissions = true
     /// Whether it keeps times in steps, of two seconds at most.
     package var hasCoarseTimes = false
@@ -16,13 +18,14 @@ package struct DiskTraits: Hashable, Sendable {
 
     package init(
         foldsCase: Bool = false, normalizesNames: Bool = false, dropsTrailingDots: Bool = false,
-        manglesDeviceNames: Bool = false, keepsPermissions: Bool = true, hasCoarseTimes: Bool = false,
-        isGuess: Bool = false
+        manglesDeviceNames: Bool = false, touchesOnClose: Bool = false, keepsPermissions: Bool = true,
+        hasCoarseTimes: Bool = false, isGuess: Bool = false
     ) {
         self.foldsCase = foldsCase
         self.normalizesNames = normalizesNames
         self.dropsTrailingDots = dropsTrailingDots
         self.manglesDeviceNames = manglesDeviceNames
+        self.touchesOnClose = touchesOnClose
         self.keepsPermissions = keepsPermissions
         self.hasCoarseTimes = hasCoarseTimes
         self.isGuess = isGuess

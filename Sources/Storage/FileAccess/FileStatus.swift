@@ -1,3 +1,4 @@
+import Arithmetic
 import Glibc
 
 /// A file's time of modification: seconds since 1970 and the nanoseconds after.
@@ -17,7 +18,7 @@ package struct FileTime: Hashable, Comparable, Sendable {
     }
 
     /// Whether a disk that was told `self` may show `shown`: FAT keeps every other second, others whole ones, exFAT and NTFS parts of
-    /// them, always the earlier.
+    /// them, always the earlier; FAT and exFAT the first or the last time that they have in place of one beyond it.
     ///
     /// - Parameter changed: the time of change beside it: a disk that keeps that more exactly than `shown` keeps both so. Nil where it
     ///   is not known, or where the bytes are known to be the same: shortly after a rename, FUSE shows a time that no disk keeps.
@@ -25,9 +26,10 @@ package struct FileTime: Hashable, Comparable, Sendable {
         if self == shown { return true }
         let rest = changed?.nanoseconds ?? 0
         guard seconds == shown.seconds else {
+            guard shown.nanoseconds == 0, rest % 10_000_000 == 0 else { return false }
             let (later, overflows) = shown.seconds.addingReportingOverflow(1)
-            return !overflows && seconds == later && shown.seconds.isMultiple(of: 2) && shown.nanoseconds == 0
-                && rest % 10_000_000 == 0
+            return !overflows && seconds == later && shown.seconds.isMultiple(of: 2)
+                || TimesOfFAT.isOutside(seconds, shownAs: shown.seconds)
         }
         // FAT keeps when a file was made to the hundredth of a second.
         return [1_000_000_000, 10_000_000, 1_000_000, 1000, 100].contains { step in

@@ -25,7 +25,10 @@ extension RootDirectory {
             case .success:
                 if durability == .immediate { try parent.synchronize().orThrow(.synchronize, path: path.text) }
             case .failure(let error):
-                guard error.number == EEXIST else { throw FileAccessError(error, .createDirectory, path: path.text) }
+                guard error.number == EEXIST else {
+                    let obstacle = parent.obstacle(error, foldsNames: traits(at: path.text).foldsNames)
+                    throw FileAccessError(obstacle, .createDirectory, path: path.text)
+                }
             }
             parent = try Descriptor.openHeld(name, in: parent, flags: O_RDONLY | O_DIRECTORY)
                 .orThrow(.createDirectory, path: path.text)

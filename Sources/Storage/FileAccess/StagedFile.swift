@@ -218,7 +218,10 @@ package final class StagedFile: Sendable {
             guard error.errno == EPERM || error.errno == EOPNOTSUPP else { throw error }
         }
         if let change { file.descriptor.set(change, .afterPermissions) }
-        if let modified { try file.setModificationTime(modified) }
+        if let modified {
+            if directory.traits.touchesOnClose { try endWriting() }
+            try file.setModificationTime(modified)
+        }
         guard let change else { return }
         // Last: who gives a file away may not change it any more.
         file.descriptor.set(change, .last)
@@ -239,6 +242,31 @@ package final class StagedFile: Sendable {
         return kept
     }
 
+    /// Has the disk see that the file is closed for writing, and goes on with it opened for reading.
+    private func endWriting() throws(FileAccessError) {
+        try file.synchronize()
+        try reopen(O_RDONLY)
+    }
+
+    /// Opens the temporary file anew, under the same number and lock.
+    private func reopen(_ mode: CInt) throws(FileAccessError) {
+        let path = file.path
+        let other = try Descriptor.openHeld(
+            temporaryName, in: directory.descriptor, flags: mode | O_NOFOLLOW | O_NONBLOCK
+        ).orThrow(.open, path: path)
+        guard try other.status().orThrow(.inspect, path: path).isSameFile(as: opened) else {
+            throw FileAccessError(.notFound, .open, path: path)
+        }
+        _ = try system { dup2(other.number, file.descriptor.number) }.orThrow(.open, path: path)
+        // The programs that the agent starts close all that they do not need, also what is open for them in this instant.
+        _ = fcntl(file.descriptor.number, F_SETFD, FD_CLOEXEC)
+        if case .failure(let error) = system({ clinux_lock_exclusive(file.descriptor.number) }),
+            error.number == EWOULDBLOCK
+        {
+            throw FileAccessError(error, .lock, path: path)
+        }
+    }
+
     func moveIntoPlace(_ replacement: Replacement, as name: String? = nil) throws(FileAccessError) {
         // The name may have been taken by a stranger since; then it is not ours to move.
         guard let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
@@ -251,6 +279,8 @@ package final class StagedFile: Sendable {
     func cancelCommit() {
         // Else a file that was sealed read-only could not be resumed.
         Self.hide(file.descriptor)
+        // Where that fails, the next write does.
+        if directory.traits.touchesOnClose { try? reopen(O_RDWR) }
         state.withLock { $0 = .staged }
     }
 
@@ -302,7 +332,9 @@ package final class StagedFile: Sendable {
                 // Sealed read-only by a commit that a crash cut short: its bytes are still good.
                 if makeAccessible(name, in: directory) { continue }
             case .failure(let error) where error.number == ELOOP || error.number == ENXIO: break
-            case .failure(let error): throw FileAccessError(error, .create, path: path)
+            case .failure(let error):
+                let obstacle = directory.descriptor.obstacle(error, foldsNames: directory.foldsNames)
+                throw FileAccessError(obstacle, .create, path: path)
             }
             let removed = directory.unlink(name)
             if case .failure(let error) = removed, error.number != ENOENT {
