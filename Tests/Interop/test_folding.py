@@ -127,7 +127,7 @@ def test_a_rename_that_changes_the_case_only(folding, renamer):
 def test_a_name_that_the_disk_refuses(folding):
     files = {"what?": b"file", "a:b/x": b"in a directory", "other": b"other"}
     folding.write_there(**files)
-    wait_until(lambda: folding.one.problems("f").keys() == {"what?", "a:b"}, 60, "both are problems", child=folding.one)
+    wait_until(lambda: folding.one.problems("f").keys() == {"what?", "a:b", "a:b/x"}, 60, "all are problems", child=folding.one)
     assert all("does not allow the name" in message for message in folding.one.problems("f").values())
     folding.settle()
     assert (folding.files(folding.here), folding.files(folding.there)) == ({"other": b"other"}, files)
