@@ -112,7 +112,7 @@ openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sour
 mount-model: debug ## mounts: random operations, agent, mount and connection lost (MOUNT_SEEDS=1-200), two at once (MOUNT_PAIRS=1-20)
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_MODEL_SEEDS=$(or $(MOUNT_SEEDS),1-200) SYNCTRAIN_MODEL_STEPS=60 SYNCTRAIN_PAIR_SEEDS=$(or $(MOUNT_PAIRS),1-20) \
 	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py \
-	Tests/Interop/test_mount_renames.py
+	Tests/Interop/test_mount_renames.py Tests/Interop/test_mount_trouble.py
 
 mount-suites: debug ## fio, stress-ng, dbench and fs_mark on a mount; installs them
 	@config/install-packages config/mount-suite-packages.txt

@@ -20,8 +20,9 @@ package struct KeptPages: Sendable {
         }
     }
 
-    /// More than any file system's clock takes for a step: FAT's takes two seconds.
-    package static let settled: Int128 = 3_000_000_000
+    /// More than any file system's clock takes for a step (FAT's takes two seconds), and more than a disk leaves dirty pages unwritten:
+    /// until they are written, what a program stores into a mapping (mmap) changes no time.
+    package static let settled: Int128 = 90_000_000_000
     private let limit: Int
     private var stamps: [UInt64: Stamp] = [:]
 
