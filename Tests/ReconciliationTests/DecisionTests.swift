@@ -275,6 +275,23 @@ import Testing
 
 /// Times as disks keep them that do not keep all of them.
 struct CoarseTimeTests {
+    /// To the index the new time would be there, and to the disk the old one: the file would be modified for ever.
+    @Test func aTimeThatIsCloseIsWrittenAllTheSame() {
+        var rules = Sample.rules()
+        rules.disk.hasCoarseTimes = true
+        var here = Sample.file("one", Sample.version((Sample.other, 1)), modified: 571)
+        here.modifiedNanoseconds = 790_000_000
+        var global = Sample.file("one", Sample.version((Sample.other, 2)), modified: 572)
+        let local = Sample.here(here)
+        #expect(
+            Reconciler.decide(local: local, global: global, isKept: true, rules: rules, unixSeconds: Sample.now)
+                == .adopt(global, over: local, changing: .modificationTime))
+        (global.modifiedSeconds, global.modifiedNanoseconds) = (here.modifiedSeconds, here.modifiedNanoseconds)
+        #expect(
+            Reconciler.decide(local: local, global: global, isKept: true, rules: rules, unixSeconds: Sample.now)
+                == .record(.current(global)))
+    }
+
     @Test(
         arguments: [
             ((7, 789), (7, 789), true, true), ((7, 789), (7, 0), false, true), ((7, 789), (6, 0), false, true),

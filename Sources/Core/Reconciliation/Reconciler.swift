@@ -42,6 +42,8 @@ package enum Reconciler {
         if local.file.hasSameContent(as: global) {
             var change = local.file.metadataChange(to: global, rules: rules)
             if local.file.hasUnknownAttributes(wantedBy: global, rules: rules.attributes) { change.insert(.attributes) }
+            // Times that are close may be shown as two: a disk is told the one that the index will have.
+            if global.kind == .file, !local.file.isModified(atTimeOf: global) { change.insert(.modificationTime) }
             return change.isEmpty ? .record(.current(global)) : .adopt(global, over: local, changing: change)
         }
         if global.isDeleted { return .delete(local, tombstone: global, keepsCopy: keepsCopy) }
