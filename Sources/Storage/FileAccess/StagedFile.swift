@@ -248,7 +248,7 @@ package final class StagedFile: Sendable {
         try reopen(O_RDONLY)
     }
 
-    /// Opens the temporary file anew, under the same number and lock.
+    /// Opens the temporary file again, with the same descriptor number and lock.
     private func reopen(_ mode: CInt) throws(FileAccessError) {
         let path = file.path
         let other = try Descriptor.openHeld(
