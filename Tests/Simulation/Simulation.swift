@@ -60,6 +60,8 @@ actor Simulation {
         var folding: [Int: FoldedNames] = [:]
         /// Agents give one of two files another name whose names are one to their disk.
         var renamesClashes = false
+        /// What no disk makes durable, whatever it says; then something must be found wrong.
+        var forgetting: FaultyDisk.Forgetting?
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -123,6 +125,12 @@ actor Simulation {
             if seed % 5 == 0 { folding[2] = FoldedNames() }
             selections = false
             (groups, hasLiar) = ([], false)
+        }
+
+        /// As for every seed, on disks that say of something that it is durable when it is not.
+        init(seed: UInt64, forgetting: FaultyDisk.Forgetting) {
+            self.init(seed: seed)
+            self.forgetting = forgetting
         }
 
         /// The same, and agents give one of two files another name.
@@ -263,6 +271,7 @@ actor Simulation {
             let agent = try SimulatedAgent(
                 number: number, seed: generator.next(), home: "\(home)/\(number)", folding: weather.folding[number],
                 time: time, skew: skew, executor: executor, trace: trace)
+            agent.disk.forgetting = weather.forgetting
             agents.append(agent)
             if weather.frees {
                 selectEverything(agent)

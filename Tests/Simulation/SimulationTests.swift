@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import SyncTestKit
 import Synchronization
 import Testing
 
@@ -170,6 +171,25 @@ import Testing
         // Where nothing is renamed, nothing is tested.
         print("clashes: \(renamed.withLock { $0 }) seeds with renamed files")
         #expect(renamed.withLock { $0 } > 10)
+    }
+
+    /// A simulation that could not fail would prove nothing: on disks that forget, seeds do fail.
+    @Test(arguments: [FaultyDisk.Forgetting.contents, .names])
+    func aDiskThatForgetsIsFoundOut(_ forgetting: FaultyDisk.Forgetting) async throws {
+        let others = [
+            "SEED", "POLICY_SEED", "READER_SEED", "NOTES_SEED", "FREEING_SEED", "COLLISION_SEED", "FOLDING_SEED",
+            "CLASH_SEED", "SEEDS", "MINUTES",
+        ]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        let found = Mutex<[UInt64: [String]]>([:])
+        // Those that lose power, on disks that do not fail otherwise.
+        let seeds = (1...(Self.number("FORGETTING") ?? 40)).filter { $0 % 3 == 2 && $0 % 4 != 3 }
+        try await SimulationRun.run(seeds, { .init(seed: $0, forgetting: forgetting) }) { outcome in
+            guard !outcome.problems.isEmpty else { return }
+            found.withLock { $0[outcome.seed] = outcome.problems }
+        }
+        print("forgotten \(forgetting): \(found.withLock { $0.keys.sorted() }) of \(seeds.count)")
+        #expect(found.withLock { !$0.isEmpty })
     }
 
     private func report(_ outcome: Simulation.Outcome) {

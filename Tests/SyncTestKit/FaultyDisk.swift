@@ -28,6 +28,9 @@ package final class FaultyDisk: DiskInterposer {
         case powerLost
     }
 
+    /// What a disk says is durable and is not.
+    package enum Forgetting: Sendable { case contents, names }
+
     private struct Failure {
         var number: CInt
         /// Changes before it.
@@ -47,6 +50,7 @@ package final class FaultyDisk: DiskInterposer {
         var failure: Failure?
         var otherDisk: String?
         var mayLosePower = true
+        var forgetting: Forgetting?
         /// Inodes of files with contents that are not durable.
         var dirty: Set<UInt64> = []
         /// Changes of names that are not durable, oldest first.
@@ -122,6 +126,12 @@ package final class FaultyDisk: DiskInterposer {
     package var mayLosePower: Bool {
         get { state.withLock { $0.mayLosePower } }
         set { state.withLock { $0.mayLosePower = newValue } }
+    }
+
+    /// What nothing makes durable; nil for an honest disk.
+    package var forgetting: Forgetting? {
+        get { state.withLock { $0.forgetting } }
+        set { state.withLock { $0.forgetting = newValue } }
     }
 
     /// Ends the process now, between two of its calls.
@@ -273,13 +283,15 @@ package final class FaultyDisk: DiskInterposer {
         case .setPermissions, .setAttributes, .setTimes, .setTimesByName: break
         case .synchronize(let file):
             let inode = inode(file)
-            state.dirty.remove(inode)
-            for index in state.journal.indices { state.journal[index].directories.remove(inode) }
-            state.journal.removeAll { $0.directories.isEmpty }
+            if state.forgetting != .contents { state.dirty.remove(inode) }
+            if state.forgetting != .names {
+                for index in state.journal.indices { state.journal[index].directories.remove(inode) }
+                state.journal.removeAll { $0.directories.isEmpty }
+            }
             return .pretend
         case .synchronizeFileSystem:
-            state.dirty = []
-            state.journal = []
+            if state.forgetting != .contents { state.dirty = [] }
+            if state.forgetting != .names { state.journal = [] }
             return .pretend
         }
         return .proceed
