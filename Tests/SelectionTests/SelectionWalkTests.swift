@@ -128,6 +128,36 @@ import Testing
         #expect(closed > 1_000)
     }
 
+    @Test(arguments: [
+        ("", "", false), ("", "a", false), ("!/a\n*", "", true), ("!/a\n*", "a", false), ("!/a\n*", "a/b", false),
+        ("!/a\n*", "b", true), ("!/a/b\n*", "a", true), ("!/a/b\n*", "a/b", false), ("/a/b\n!/a\n*", "a", true),
+        ("/a/b\n!/a\n*", "a/c", false), ("!/a\n/a/b\n*", "a", false), ("*.tmp\n!/a\n*", "a", true),
+        ("!/a\n*.tmp\n*", "a", false), ("b\n!/a\n*", "a/c", true), ("/a\n", "a", true), ("/a\n", "b", false),
+        ("(?i)*.TMP\n", "b", true), ("(?i)!/A\n*", "a/b", false), ("(?i)/A/b\n!/a\n*", "a", true),
+    ])
+    func opensWhereSomethingMayBeLeftOut(text: String, directory: String, expected: Bool) throws {
+        #expect(try Selection(parsing: text).mayContainLeftOut(directory) == expected)
+    }
+
+    @Test func walkNeverMissesWhatIsLeftOut() throws {
+        var random = SeededGenerator(seed: 101)
+        var closed = 0
+        for _ in 0..<700 {
+            var lines = (0..<Int.random(in: 1...5, using: &random)).map { _ in RandomPatterns.line(&random) }
+            if random.chance(50) { lines.append("!/\(RandomPatterns.path(&random))") }
+            if random.chance(70) { lines.append("*") }
+            guard let selection = try? Selection(parsing: lines.joined(separator: "\n")) else { continue }
+            for _ in 0..<20 {
+                let (directory, path) = (RandomPatterns.path(&random), RandomPatterns.path(&random))
+                guard !selection.mayContainLeftOut(directory) else { continue }
+                closed += 1
+                let decision = selection.decision(for: "\(directory)/\(path)")
+                #expect(!decision.isIgnored || decision.patternIndex == nil, "\(directory)/\(path) in \(lines)")
+            }
+        }
+        #expect(closed > 300)
+    }
+
     @Test func explains() throws {
         let selection = try Selection(parsing: "// note\n(?d).DS_Store\n!/a/b\n#include more\n(?i)TMP*\n*") { name in
             #expect(name == "more")

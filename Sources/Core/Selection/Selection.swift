@@ -16,6 +16,8 @@ public struct Selection: Sendable, Equatable {
     private let foldedCase: PatternTable?
     /// What each pattern says when it is the one that decides.
     private let decisions: [Decision]
+    /// The first line that leaves out names which it does not spell; none if there is no such line.
+    private let firstOpenLeavingOut: PathTrie.LineIndex
 
     /// A selection of everything: no patterns at all.
     public static let everything = Selection(patterns: [])
@@ -57,6 +59,9 @@ public struct Selection: Sendable, Equatable {
             // Nothing that comes later can be the first to match.
             if pattern.matchesEverything { break }
         }
+        firstOpenLeavingOut =
+            patterns.firstIndex { $0.isIgnoring && $0.literalPath == nil }.map { .init(truncatingIfNeeded: $0) }
+            ?? PathTrie.none
         // Lines that others outdo by case are kept: that only lets a walk open a directory in vain.
         exactCase = PatternTable(exact).markingEffects { Selection.effect($0, patterns[Int($0)], in: $1) }
         foldedCase =
@@ -155,6 +160,22 @@ public struct Selection: Sendable, Equatable {
                 foldedCase.mayInclude(below: folded, before: limit, steps: &steps)
             }
         }
+    }
+
+    /// Whether a walk that looks for what is left out must open this directory.
+    ///
+    /// Exact where rooted lines without wildcards decide; with others, true if in doubt. Names of the agent's own, which no line
+    /// decides, are not meant.
+    public func mayContainLeftOut(_ directory: String) -> Bool {
+        let isDecided = directory.withBytes { directory in
+            let directory = PathBytes.isRoot(directory) ? UnsafeBufferPointer(rebasing: directory[..<0]) : directory
+            if PathBytes.isInternal(directory) { return false }
+            var steps = 0
+            let limit = firstLine(.everythingBelow, directory, steps: &steps)
+            guard limit == PathTrie.none || !decisions[Int(limit)].isIgnored else { return false }
+            return firstOpenLeavingOut >= limit
+        }
+        return !isDecided || isParentOfLeftOut(directory)
     }
 
     /// Whether the path is a directory above something that a `!/path` line selects, so that it is kept as well,

@@ -53,6 +53,8 @@ final class ExtraneousWalk {
     }
 
     func run() async throws {
+        // Where everything is kept there is nothing to look for.
+        guard selection.mayContainLeftOut("") else { return }
         let root = root
         _ = try await visitContents(of: "") { () throws(FileAccessError) in try root.directory(nil) }
         try await flush()
@@ -111,7 +113,7 @@ final class ExtraneousWalk {
     /// Gives whether it, or something in it, is kept.
     private func visit(_ sight: Sight, in directory: Directory) async throws -> Bool {
         var isKept = false
-        if sight.entry.type == .directory, opens(sight.path) {
+        if sight.entry.type == .directory, selection.mayContainLeftOut(sight.path), opens(sight.path) {
             isKept = try await visitContents(of: sight.path) { () throws(FileAccessError) in
                 try directory.directory(sight.entry)
             }
