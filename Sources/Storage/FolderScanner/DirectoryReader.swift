@@ -191,14 +191,27 @@ extension AttributeReading {
 extension [DirectoryEntry] {
     /// In the order of the names' bytes; those that are not UTF-8 come last.
     func sortedByBytes() -> [DirectoryEntry] {
-        sorted { left, right in
-            switch (left.name, right.name) {
-            case (let left?, let right?): left[...].order(to: right[...]) < 0
-            case (nil, nil): left.nameBytes.lexicographicallyPrecedes(right.nameBytes)
-            case (.some, nil): true
-            case (nil, .some): false
+        // All names in one place: comparing strings costs more than all the rest of looking at an unchanged directory.
+        var bytes: [UInt8] = []
+        var names: [(isText: Bool, range: Range<Int>, index: Int)] = []
+        names.reserveCapacity(count)
+        for (index, entry) in enumerated() {
+            let start = bytes.count
+            if let name = entry.name {
+                bytes.append(contentsOf: name.utf8)
+            } else {
+                bytes.append(contentsOf: entry.nameBytes)
+            }
+            names.append((entry.name != nil, start..<bytes.count, index))
+        }
+        bytes.withUnsafeBytes { bytes in
+            names.sort { left, right in
+                guard left.isText == right.isText else { return left.isText }
+                return UnsafeRawBufferPointer(rebasing: bytes[left.range])
+                    .order(to: UnsafeRawBufferPointer(rebasing: bytes[right.range])) < 0
             }
         }
+        return names.map { self[$0.index] }
     }
 }
 

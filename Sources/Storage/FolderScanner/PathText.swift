@@ -21,13 +21,16 @@ extension Substring {
     func order(to other: Substring) -> Int {
         var (left, right) = (self, other)
         return left.withUTF8 { left in
-            right.withUTF8 { right in
-                guard let first = left.baseAddress, let second = right.baseAddress else {
-                    return left.count - right.count
-                }
-                let order = Int(memcmp(first, second, Swift.min(left.count, right.count)))
-                return order != 0 ? order : left.count - right.count
-            }
+            right.withUTF8 { UnsafeRawBufferPointer(left).order(to: UnsafeRawBufferPointer($0)) }
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Below zero if these bytes come before those of `other`, zero if they are the same.
+    func order(to other: UnsafeRawBufferPointer) -> Int {
+        guard let first = baseAddress, let second = other.baseAddress else { return count - other.count }
+        let order = Int(memcmp(first, second, Swift.min(count, other.count)))
+        return order != 0 ? order : count - other.count
     }
 }
