@@ -32,7 +32,12 @@ package enum ConflictName {
 
     /// Whether the last component of `name` is that of a conflict copy, by Syncthing's measure.
     package static func isCopy(_ name: String) -> Bool {
-        Path(name).component.contains(mark)
+        // By bytes: every name that is scanned is asked for.
+        let bytes = name.utf8
+        let component = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[$0...] } ?? bytes[...]
+        return component.indices.contains {
+            component[$0] == UInt8(ascii: ".") && component[$0...].starts(with: mark.utf8)
+        }
     }
 
     /// The name of the file that `name` is a conflict copy of; nil if it does not have exactly the form of one.
