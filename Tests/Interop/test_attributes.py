@@ -276,3 +276,38 @@ def test_the_wire_is_syncthings(lab):
         os.chown(path, 1, 1)
         wait_until(lambda: b"daemon" in announced(),
                    what="the owner is announced")
+
+
+def test_a_running_syncthing_has_the_same(lab):
+    node = lab.syncthing(start=False)
+    if node.version < (1, 22):
+        pytest.skip("Syncthing syncs attributes since 1.22; `make soak` runs this with 1.29 and 2")
+    node.start()
+    agent = lab.agent()
+    lab.introduce(agent, node)
+    here = lab.share(agent, "f", node, mode="full")
+    there = lab.folder_path(node, "f")
+    configure(agent, "f", SETTINGS)
+    node.call("PATCH", "/rest/config/folders/f", {"syncXattrs": True, "syncOwnership": True})
+    agent.wait_connected(node.id)
+    write(os.path.join(here, "ours"), b"content")
+    os.setxattr(os.path.join(here, "ours"), "user.one", b"1\x00\xff")
+    os.chown(os.path.join(here, "ours"), 1, 1)
+    ours = os.path.join(there, "ours")
+    wait_until(lambda: os.path.exists(ours) and attributes(ours) == {"user.one": b"1\x00\xff"}
+               and os.stat(ours).st_uid == 1, 60, "the node has the attributes and the owner of ours")
+    write(os.path.join(there, "theirs"), b"content")
+    os.setxattr(os.path.join(there, "theirs"), "user.two", b"2")
+    os.chown(os.path.join(there, "theirs"), 1, 1)
+    # And a change of ours by the node, without content.
+    os.setxattr(ours, "user.more", b"3")
+    node.scan("f")
+    theirs, changed = os.path.join(here, "theirs"), os.path.join(here, "ours")
+    wait_until(lambda: os.path.exists(theirs) and attributes(theirs) == {"user.two": b"2"}
+               and os.stat(theirs).st_uid == 1, 60, "the agent has those of the node's file")
+    wait_until(lambda: attributes(changed) == {"user.more": b"3", "user.one": b"1\x00\xff"}, 60, "and the change")
+    os.removexattr(changed, "user.one")
+    wait_until(lambda: attributes(ours) == {"user.more": b"3"}, 60, "a removal goes to the node")
+    agent.wait_state("f", "idle", timeout=40)
+    wait_until(lambda: node.status("f")["needTotalItems"] == 0, 40, "the node needs nothing")
+    assert [name for name in os.listdir(here) + os.listdir(there) if "sync-conflict" in name] == []
