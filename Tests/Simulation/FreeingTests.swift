@@ -1,6 +1,7 @@
 import AgentConfiguration
 import ControlAPI
 import Cryptography
+import Dispatch
 import FileAccess
 import Glibc
 import IndexStore
@@ -226,6 +227,39 @@ import Testing
             #expect(try await simulation.settle() == [])
             #expect(files(first) == Self.own(Self.names))
             #expect(files(second)["f"] == "mine")
+        }
+    }
+
+    /// The last other copy of a file is withdrawn while another file of the same removal goes: facts are read for each.
+    @Test func whatIsWithdrawnWhileAnotherFileGoesStays() async throws {
+        try await pair(["d/a", "d/b", "f"]) { simulation, first, second in
+            let index = try #require(second.process?.index)
+            let told = try #require(
+                try await index.file(SimulatedAgent.folder, "d/a", announcedBy: first.id))
+            var withdrawn = told
+            withdrawn.isInvalid = true
+            withdrawn.sequence += 1000
+            let (device, update) = (first.id, withdrawn)
+            second.interruption = { change in
+                guard change.hasPrefix("unlink"), change.contains(".b.swap") else { return }
+                second.interruption = nil
+                // The removal waits in this call: on a thread of its own, the index hears meanwhile.
+                let isHeard = DispatchSemaphore(value: 0)
+                Task.detached {
+                    await #expect(throws: Never.self) {
+                        try await index.applyIndex(
+                            of: SimulatedAgent.folder, device: device, files: [update], replacesAll: false
+                        ) { _ in true }
+                    }
+                    isHeard.signal()
+                }
+                isHeard.wait()
+            }
+            let outcome = try #require(await simulation.deselect(["d"], at: second))
+            #expect(second.interruption == nil, "it was not interrupted")
+            #expect(outcome.freed == ["d/b"])
+            #expect(outcome.staying.map { "\($0.path) \($0.reason)" } == ["d/a no-other-copy"])
+            #expect(files(second) == Self.own(["d/a", "f"]))
         }
     }
 
