@@ -187,26 +187,36 @@ const types = [
 
 /**
  * The agent's events, for as long as the page lives: the browser connects again by itself and says what it had last.
- * `listen(event)` gets each; `missed()` is called when some could not be had again, `connected(true or false)` when that changes.
+ * `listen(event)` gets each; `missed()` is called when some could not be had again, before an event `gap`, `connected(true or false)`
+ * when that changes.
  */
-export function events(listen, missed, connected) {
+export function events(listen, missed, connected, wasOpen = false) {
   const source = new EventSource("/v1/events");
+  let hasHeard = false;
   const end = () => source.close();
   ends.add(end);
   source.onopen = () => {
     connected(true);
+    // One that has had nothing yet cannot say what it had last; nor can one that was made anew.
+    if (wasOpen && !hasHeard) {
+      missed();
+      listen({ type: "gap" });
+    }
+    wasOpen = true;
     for (const follow of [...jobs]) follow(null);
   };
   source.onerror = () => {
     connected(false);
-    // An answer that is no stream ends an EventSource for good, without saying why: ask, and try again later.
+    // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good, without saying why: ask, and
+    // try again later.
     if (source.readyState !== EventSource.CLOSED) return;
     ends.delete(end);
     get("status").catch(() => {});
-    setTimeout(() => { missed(); events(listen, missed, connected); }, 5000);
+    setTimeout(() => events(listen, missed, connected, true), 2000);
   };
   for (const type of types) {
     source.addEventListener(type, (message) => {
+      hasHeard = true;
       const event = JSON.parse(message.data);
       if (type === "gap") {
         missed();
