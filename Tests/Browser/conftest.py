@@ -9,7 +9,12 @@ sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..", "Interop"))
 
 from harness import Lab  # noqa: E402
-from page import WIDE, Page, start_browser  # noqa: E402
+from page import WIDE  # noqa: E402
+
+if os.environ.get("SYNCTRAIN_BROWSER") == "firefox":
+    from firefox import FirefoxPage as Page, start_firefox as start_browser
+else:
+    from page import Page, start_browser
 
 
 @pytest.hookimpl(hookwrapper=True)

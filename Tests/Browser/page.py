@@ -138,6 +138,35 @@ class Page:
             "features": [{"name": "prefers-color-scheme", "value": name},
                          {"name": "prefers-reduced-motion", "value": "reduce"}]})
 
+    def languages(self, wanted):
+        """Those that the browser asks for from the next page on, as its settings would: `de-DE,de,en`."""
+        self.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {
+            "userAgent": self.script("return navigator.userAgent"), "acceptLanguage": wanted})
+
+    def trust_certificates(self, trusts):
+        """As a user who has read the browser's warning about a certificate and passed it."""
+        self.driver.execute_cdp_cmd("Security.setIgnoreCertificateErrors", {"ignore": trusts})
+
+    def slow(self, rate):
+        """So many bytes a second leave the browser, until `full_speed`."""
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+            "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": rate})
+
+    def full_speed(self):
+        self.driver.execute_cdp_cmd("Network.disable", {})
+
+    def drop(self, selector, *paths):
+        """Drops things of this machine, directories too, as a person does; gives what the page says meanwhile."""
+        place = self.find(selector).rect
+        where = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
+        data = {"items": [], "files": list(paths), "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver"):
+            self.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **where, "data": data})
+        sign = self.text(".drop-sign")
+        self.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": "drop", **where, "data": data})
+        return sign
+
     # waiting
 
     def wait(self, condition, what="condition", timeout=60):

@@ -77,9 +77,7 @@ def test_deleted_files_have_no_violation(page, setting):
 def test_what_is_being_added_has_no_violation(page, setting):
     page.log_in(setting).go("files", FOLDER, "Papers")
     page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
-    page.driver.execute_cdp_cmd("Network.enable", {})
-    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
-        "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 32 << 10})
+    page.slow(32 << 10)
     try:
         page.driver.find_element(By.CSS_SELECTOR, ".add-files input").send_keys(setting.upload)
         page.wait(lambda: page.has(".adding progress"), "it has begun")
@@ -88,7 +86,7 @@ def test_what_is_being_added_has_no_violation(page, setting):
         page.click("Cancel adding big.bin")
         page.wait(lambda: not page.has(".uploads:not([hidden])"), "it is cancelled")
     finally:
-        page.driver.execute_cdp_cmd("Network.disable", {})
+        page.full_speed()
 
 
 def test_questions_have_no_violation(page, setting):

@@ -54,14 +54,12 @@ def laptop(module_lab):
 @pytest.fixture
 def speak(page, laptop):
     """Makes the browser ask for languages, as its settings would, and opens the page."""
-    agent = page.script("return navigator.userAgent")
-
     def ask(wanted):
-        page.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": wanted})
+        page.languages(wanted)
         return page.log_in(laptop)
     yield ask
     page.script("localStorage.clear()")
-    page.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "en-GB"})
+    page.languages("en-GB")
 
 
 # What is shown: texts that are seen or read aloud, each on its own and as the paragraph that it is part of. Names, codes and what

@@ -17,7 +17,7 @@ def test_a_browser_logs_in_with_the_password(page, module_lab):
     agent.stop()
     agent.start()
     # The warning of the browser about the certificate, which the user reads and passes.
-    page.driver.execute_cdp_cmd("Security.setIgnoreCertificateErrors", {"ignore": True})
+    page.trust_certificates(True)
     try:
         page.driver.get(f"http://127.0.0.1:{port}/")
         page.wait(lambda: page.has("#password"), "the password is asked for")
@@ -38,4 +38,4 @@ def test_a_browser_logs_in_with_the_password(page, module_lab):
         page.driver.get("about:blank")
         # Of the wrong password, and of requests before the right one.
         page.complaints()
-        page.driver.execute_cdp_cmd("Security.setIgnoreCertificateErrors", {"ignore": False})
+        page.trust_certificates(False)

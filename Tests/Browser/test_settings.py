@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from harness import read, write
-from page import PHONE
+from page import PHONE, Keys
 from process import wait_until
 from selenium.webdriver.support.select import Select
 
@@ -81,7 +81,7 @@ def test_a_setting_is_saved_undone_and_reset(page, agent):
     assert page.find(f"{of('limits.up')} input").get_property("value") == "2 MiB/s"
     page.click("Undo the change of Limits: up")
     wait_until(lambda: "up" not in settings(agent)["limits"], what="it is undone")
-    typed(page, "limits.up", "3MiB/s\n")  # Enter saves, too, and what is being saved is no hindrance.
+    typed(page, "limits.up", "3MiB/s" + Keys.ENTER)  # Enter saves, too, and what is being saved is no hindrance.
     wait_until(lambda: settings(agent)["limits"].get("up") == "3 MiB/s", what="it is saved")
     page.click("Restore the default of Limits: up")
     wait_until(lambda: "up" not in settings(agent)["limits"], what="the default is back")

@@ -68,31 +68,12 @@ def page_at(setting, page):
         page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
         return page
     yield go
-    page.driver.execute_cdp_cmd("Network.disable", {})
+    page.full_speed()
     page.complaints()
 
 
 def choose(page, *paths):
     page.driver.find_element(By.CSS_SELECTOR, ".add-files input").send_keys("\n".join(paths))
-
-
-def drop(page, *paths):
-    """As a person drops things of this machine, directories too."""
-    place = page.find(".middle").rect
-    where = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
-    data = {"items": [], "files": list(paths), "dragOperationsMask": 1}
-    for kind in ("dragEnter", "dragOver"):
-        page.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **where, "data": data})
-    sign = page.text(".drop-sign")
-    page.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": "drop", **where, "data": data})
-    return sign
-
-
-def slow(page, rate):
-    """So many bytes a second leave the browser."""
-    page.driver.execute_cdp_cmd("Network.enable", {})
-    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
-        "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": rate})
 
 
 def test_files_that_are_chosen_arrive_and_are_announced(page_at, setting):
@@ -112,7 +93,7 @@ def test_a_directory_that_is_dropped_comes_with_what_is_in_it(page_at, setting):
     page = page_at("Papers")
     setting.make("trip/a.txt", b"a")
     setting.make("trip/deep/er/b.txt", b"b")
-    sign = drop(page, os.path.join(setting.source, "trip"), setting.make("beside.txt", b"c"))
+    sign = page.drop(".middle", os.path.join(setting.source, "trip"), setting.make("beside.txt", b"c"))
     assert sign == "Drop files to add them to Papers"
     for path, data in (("trip/a.txt", b"a"), ("trip/deep/er/b.txt", b"b"), ("beside.txt", b"c")):
         setting.arrives(f"Papers/{path}", data)
@@ -146,7 +127,7 @@ def test_a_name_that_is_taken_is_never_overwritten(page_at, setting):
 def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
     page = page_at("Papers")
     path = setting.make("cut.bin", BIG[::-1])
-    slow(page, 1 << 20)
+    page.slow(1 << 20)
     choose(page, path)
     # The agent is stopped in the middle; the tab goes on by itself.
     page.wait(lambda: page.has(".adding progress") and 0.05 < page.find(".adding progress").get_property("value") < 0.8, "a part is here")
@@ -156,7 +137,7 @@ def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
     setting.agent.start()
     page.wait(lambda: page.has(".adding progress") and page.find(".adding progress").get_property("value") > 0.1, "it goes on")
     # The tab is loaded again; the same file is chosen again.
-    page.driver.execute_cdp_cmd("Network.disable", {})
+    page.full_speed()
     page.script("window.onbeforeunload = null; window.addEventListener('beforeunload', (e) => e.stopImmediatePropagation(), true)")
     page.driver.refresh()
     page.wait_text(".adding", "Choose the same file again to go on.")
@@ -175,7 +156,7 @@ def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
 
 def test_what_is_cancelled_leaves_nothing(page_at, setting):
     page = page_at("Papers")
-    slow(page, 256 << 10)
+    page.slow(256 << 10)
     choose(page, setting.make("unwanted.bin", BIG))
     page.wait(lambda: page.has(".adding progress"), "it has begun")
     wait_until(lambda: setting.temporary(), 10, "a part is here")
@@ -192,7 +173,7 @@ def test_a_folder_that_takes_nothing_says_so_before(page_at, setting):
         assert page.named("Add files…").get_attribute("title") == "home is paused; resume it to add files"
         page.named("Add files…").send_keys(Keys.ENTER)
         page.wait_text("#notices", "home is paused; resume it to add files")
-        assert drop(page, setting.make("never.txt", b"x")) == "home is paused; resume it to add files"
+        assert page.drop(".middle", setting.make("never.txt", b"x")) == "home is paused; resume it to add files"
     finally:
         setting.agent.run("resume", FOLDER)
     page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "it is on again")
