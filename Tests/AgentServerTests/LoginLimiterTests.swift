@@ -35,7 +35,7 @@ import Testing
         var limiter = LoginLimiter(limits: .init(burst: 3))
         for now in Int64(0)..<100 {
             #expect(limiter.begin(Self.source(1), now: 0) == .allowed, "\(now)")
-            limiter.succeeded(Self.source(1))
+            limiter.succeeded(Self.source(1), now: 0)
         }
         #expect(limiter.sourceCount == 0)
     }
@@ -54,6 +54,23 @@ import Testing
         }
         #expect(allowed == 30 + 3599 / 6)
         #expect(limiter.sourceCount <= 1024)
+    }
+
+    /// Whoever uses up the attempts of all does not keep out who has logged in from there before.
+    @Test func aFloodDoesNotKeepOutWhoHasLoggedInBefore() {
+        var limiter = LoginLimiter(limits: .init(known: 2))
+        for number in UInt8(1)...3 {
+            #expect(limiter.begin(Self.source(number), now: Int64(number)) == .allowed)
+            limiter.succeeded(Self.source(number), now: Int64(number))
+        }
+        for number in UInt8(100)..<200 { _ = limiter.begin(Self.source(number), now: 10) }
+        #expect(limiter.begin(Self.source(50), now: 10) != .allowed, "the flood has had them all")
+        #expect(limiter.begin(Self.source(1), now: 10) != .allowed, "the one that is forgotten is like all others")
+        #expect(limiter.begin(Self.source(2), now: 10) == .allowed)
+        // It is held by its own attempts all the same, and takes nothing from the others.
+        for _ in 0..<4 { #expect(limiter.begin(Self.source(3), now: 10) == .allowed) }
+        #expect(limiter.begin(Self.source(3), now: 10) == .allowed)
+        #expect(limiter.begin(Self.source(3), now: 10) == .wait(2))
     }
 
     @Test func theTableIsBoundedAndKeepsWhoTriesMost() {

@@ -1,6 +1,7 @@
 /// How often passwords may be tried: by one source, and by all together. Pure: who calls has the clock.
 ///
-/// An attempt counts when it begins, so that many at once are no way around it; the right password takes it back.
+/// An attempt counts when it begins, so that many at once are no way around it; the right password takes it back. A source that has
+/// had it is not held by what all others try, so that these cannot keep the owner out; its own limit is as before.
 struct LoginLimiter: Sendable {
     struct Limits: Sendable {
         /// Attempts of one source that need not wait.
@@ -12,7 +13,9 @@ struct LoginLimiter: Sendable {
         var memory: Int64 = 3600
         /// Sources that are remembered; beyond, the one with the fewest attempts is forgotten, the oldest of them.
         var sources = 1024
-        /// Attempts of all sources that need not wait.
+        /// Sources that have logged in and are remembered; beyond, the one that did so longest ago is forgotten.
+        var known = 64
+        /// Attempts of all other sources that need not wait.
         var burst: Int64 = 30
         /// Seconds after which there is one more.
         var interval: Int64 = 6
@@ -46,7 +49,9 @@ struct LoginLimiter: Sendable {
 
     private let limits: Limits
     private var entries: [Source: Entry] = [:]
-    /// Attempts that all together have left, and since when the next one is under way.
+    /// When a source last logged in.
+    private var known: [Source: Int64] = [:]
+    /// Attempts that all who are not known have left together, and since when the next one is under way.
     private var left: Int64
     private var filled: Int64?
 
@@ -66,8 +71,10 @@ struct LoginLimiter: Sendable {
         if now - entry.last >= limits.memory { entry.attempts = 0 }
         let open = entry.last + wait(after: entry.attempts)
         guard now >= open else { return .wait(open - now) }
-        guard left > 0 else { return .wait(max(1, limits.interval - (now - (filled ?? now)))) }
-        left -= 1
+        if known[source] == nil {
+            guard left > 0 else { return .wait(max(1, limits.interval - (now - (filled ?? now)))) }
+            left -= 1
+        }
         if entries[source] == nil { makeRoom(now) }
         entry.attempts += 1
         entry.last = now
@@ -76,9 +83,15 @@ struct LoginLimiter: Sendable {
     }
 
     /// The attempt of `source` had the right password.
-    mutating func succeeded(_ source: Source) {
+    ///
+    /// - Parameter now: seconds of a clock that is never set back.
+    mutating func succeeded(_ source: Source, now: Int64) {
         entries[source] = nil
-        left = min(limits.burst, left + 1)
+        if known[source] == nil { left = min(limits.burst, left + 1) }
+        known[source] = now
+        while known.count > limits.known, let oldest = known.min(by: { $0.value < $1.value }) {
+            known[oldest.key] = nil
+        }
     }
 
     private func wait(after attempts: Int) -> Int64 {

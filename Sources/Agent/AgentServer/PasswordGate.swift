@@ -49,9 +49,10 @@ final class PasswordGate: Sendable {
     ) async throws(ControlError) -> Result {
         let (stored, changes) = try begin(source)
         let isRight = try await digesting { try stored.isRight(password) }
+        let now = uptime()
         let entered: Result? = state.withLock { state in
             guard isRight, state.changes == changes else { return nil }
-            state.limiter.succeeded(source)
+            state.limiter.succeeded(source, now: now)
             return enter()
         }
         guard let entered else { throw ControlError(.noPermission, "Wrong password.") }
