@@ -189,12 +189,23 @@ extension SimulatedAgent {
         copy(backup + ".sqlite", index)
     }
 
-    /// With times and permissions.
+    /// With times and permissions. Not by a program: until it runs, a child has every descriptor of this process, and with them the
+    /// locks of other tests' files.
     private func copy(_ from: String, _ to: String) {
-        let process = Foundation.Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/cp")
-        process.arguments = ["-a", from, to]
-        try? process.run()
-        process.waitUntilExit()
+        var status = stat()
+        guard lstat(from, &status) == 0 else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR:
+            _ = mkdir(to, 0o700)
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: from)) ?? [] {
+                copy("\(from)/\(name)", "\(to)/\(name)")
+            }
+        case S_IFLNK:
+            if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: from) { _ = symlink(target, to) }
+        default: try? FileManager.default.copyItem(atPath: from, toPath: to)
+        }
+        if status.st_mode & S_IFMT != S_IFLNK { _ = chmod(to, status.st_mode & 0o7777) }
+        let times = [status.st_atim, status.st_mtim]
+        _ = utimensat(AT_FDCWD, to, times, AT_SYMLINK_NOFOLLOW)
     }
 }
