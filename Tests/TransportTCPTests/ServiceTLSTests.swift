@@ -1,11 +1,12 @@
 import BlockExchange
-import LinkSecurity
 import NIOCore
 import SyncTestKit
 import Synchronization
 import Testing
 import Transport
 import TransportTCP
+
+@testable import LinkSecurity
 
 extension LinkTests {
     @Suite struct ServiceTLSTests {
@@ -99,6 +100,19 @@ extension LinkTests {
                     await code { try await negotiate(system, port: port, host: "localhost") } == .unusableCertificate)
                 let unchecked = try ServiceTLS(identity: nil, trust: .unchecked)
                 #expect(try await negotiate(unchecked, port: port).certificate == identity.identity.device)
+            }
+        }
+
+        /// A minimal system or container: whoever needs no authorities works, the others say what is missing.
+        @Test func withoutAuthoritiesOnlyConnectionsThatNeedThemFail() async throws {
+            try await server([]) { port, _ in
+                let tls = try ServiceTLS(
+                    identity: nil, trust: .webPKI, handshakeLimit: .seconds(10), system: .file("/nonexistent/authorities.pem"))
+                let error = await #expect(throws: LinkSecurityError.self) {
+                    _ = try await negotiate(tls, port: port, host: "localhost")
+                }
+                #expect(error?.code == .unusableCertificate)
+                #expect(error?.message.contains("install the package ca-certificates") == true)
             }
         }
 

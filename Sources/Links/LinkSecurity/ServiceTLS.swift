@@ -22,6 +22,9 @@ package struct ServiceTLS: Sendable {
     private let trust: Trust
     private let context: NIOSSLContext
     private let handshakeLimit: Duration
+    /// The system names no authorities: then no server can be verified, and that is for each connection to say. A device without
+    /// them can do all that needs no such server.
+    private let lacksAuthorities: Bool
 
     /// - Parameters:
     ///   - identity: the certificate to show a server that asks for one; nil for none.
@@ -34,6 +37,16 @@ package struct ServiceTLS: Sendable {
         identity: LinkIdentity?, trust: Trust, applicationProtocols: [String] = [],
         handshakeLimit: Duration = .seconds(10)
     ) throws(LinkSecurityError) {
+        try self.init(
+            identity: identity, trust: trust, applicationProtocols: applicationProtocols,
+            handshakeLimit: handshakeLimit, system: .default)
+    }
+
+    /// - Parameter system: the authorities of `webPKI`.
+    init(
+        identity: LinkIdentity?, trust: Trust, applicationProtocols: [String] = [], handshakeLimit: Duration,
+        system: NIOSSLTrustRoots
+    ) throws(LinkSecurityError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = applicationProtocols
@@ -45,7 +58,7 @@ package struct ServiceTLS: Sendable {
         }
         switch trust {
         case .webPKI:
-            break
+            configuration.trustRoots = system
         case .authorities(let pem):
             do {
                 configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
@@ -65,15 +78,22 @@ package struct ServiceTLS: Sendable {
                 .rsaPkcs1Sha256, .rsaPkcs1Sha384, .rsaPkcs1Sha512,
             ]
         }
+        var made = Result { try NIOSSLContext(configuration: configuration) }
+        var lacksAuthorities = false
+        if case .failure = made, trust == .webPKI {
+            configuration.trustRoots = .certificates([])
+            made = Result { try NIOSSLContext(configuration: configuration) }
+            lacksAuthorities = true
+        }
         do {
-            context = try NIOSSLContext(configuration: configuration)
+            context = try made.get()
         } catch {
             throw LinkSecurityError(
                 .unusableIdentity,
-                "the device's certificate and key do not belong together, or the system's trust store cannot be read; "
-                    + "restore the identity from a backup, or install the package ca-certificates",
+                "the device's certificate and key do not belong together; restore the identity from a backup",
                 cause: String(describing: error))
         }
+        self.lacksAuthorities = lacksAuthorities
         self.trust = trust
         self.handshakeLimit = handshakeLimit
     }
@@ -92,6 +112,13 @@ package struct ServiceTLS: Sendable {
     package func install(on channel: any Channel, host: String) -> EventLoopFuture<NegotiatedService> {
         guard channel.eventLoop.inEventLoop else {
             return channel.eventLoop.flatSubmit { install(on: channel, host: host) }
+        }
+        guard !lacksAuthorities else {
+            channel.close(promise: nil)
+            return channel.eventLoop.makeFailedFuture(
+                LinkSecurityError(
+                    .unusableCertificate,
+                    "this machine has no list of authorities to verify \(host) with; install the package ca-certificates"))
         }
         let promise = channel.eventLoop.makePromise(of: NegotiatedService.self)
         let handshake = ServiceHandshakeHandler(
