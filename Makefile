@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -199,6 +199,13 @@ deb-test: deb ## the package, installed on a Debian that has nothing else, and p
 	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" BASE="$(CURDIR)/.build/debian-base" Tests/Packaging/run
 	Tests/Packaging/purge-test .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
+
+container: deb ## an image of the package for a NAS that runs containers; needs podman, buildah or docker
+	packaging/container/build "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
+
+container-test: deb ## the image, run with podman on a Debian of debootstrap; needs root, podman and buildah
+	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
+	SYNCTRAIN="$(RELEASE_BIN)/synctrain" Tests/Packaging/container "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)" .build/debian-base
 
 clean: ## all build products
 	rm -rf .build .build-*
