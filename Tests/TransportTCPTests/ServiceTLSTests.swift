@@ -107,7 +107,8 @@ extension LinkTests {
         @Test func withoutAuthoritiesOnlyConnectionsThatNeedThemFail() async throws {
             try await server([]) { port, _ in
                 let tls = try ServiceTLS(
-                    identity: nil, trust: .webPKI, handshakeLimit: .seconds(10), system: .file("/nonexistent/authorities.pem"))
+                    identity: nil, trust: .webPKI, handshakeLimit: .seconds(10),
+                    system: .file("/nonexistent/authorities.pem"))
                 let error = await #expect(throws: LinkSecurityError.self) {
                     _ = try await negotiate(tls, port: port, host: "localhost")
                 }

@@ -118,7 +118,8 @@ package struct ServiceTLS: Sendable {
             return channel.eventLoop.makeFailedFuture(
                 LinkSecurityError(
                     .unusableCertificate,
-                    "this machine has no list of authorities to verify \(host) with; install the package ca-certificates"))
+                    "this machine has no list of authorities to verify \(host) with; install the package ca-certificates"
+                ))
         }
         let promise = channel.eventLoop.makePromise(of: NegotiatedService.self)
         let handshake = ServiceHandshakeHandler(
