@@ -230,7 +230,7 @@ let layers = [
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
             .executableTarget(
                 name: "synctrain-mount",
-                dependencies: ["CFuse", "LocalSocket", "MountProtocol", "MountRules", "Threads"]),
+                dependencies: ["CFuse", "CLinux", "LocalSocket", "MountProtocol", "MountRules", "Threads"]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
         ]),
@@ -423,7 +423,7 @@ let package = Package(
         .tests(of: "Diagnosis", ["ControlAPI"]),
         .tests(of: "MountProtocol"),
         .tests(of: "MountRules", ["MountProtocol"]),
-        .tests(of: "MountServer", ["LocalSocket", "MountProtocol", logging]),
+        .tests(of: "MountServer", ["LocalSocket", "MountProtocol", "Threads", logging]),
     ])
 
 // Warnings are errors; Swift 6 language mode comes from the tools version.

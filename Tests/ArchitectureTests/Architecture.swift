@@ -32,7 +32,7 @@ struct Architecture {
             "MountRules": ["MountProtocol"],
             "MountServer": ["CLinux", "LocalSocket", "MountProtocol", "Threads"],
             // Apart from the agent: it answers though the agent hangs. It knows no network, no index and no configuration.
-            "synctrain-mount": ["CFuse", "LocalSocket", "MountProtocol", "MountRules", "Threads"],
+            "synctrain-mount": ["CFuse", "CLinux", "LocalSocket", "MountProtocol", "MountRules", "Threads"],
             "Arithmetic": [],
             "Trimming": [],
             "Cryptography": ["COpenSSL"],

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import NIOCore
 import SyncTestKit
 import Testing
 
@@ -49,6 +50,20 @@ import Testing
         #expect(cache.byteCount == 0)
         cache.keep(block.bytes, hash: block.hash)
         #expect(cache.block(block.hash) == block.bytes)
+    }
+
+    /// Whoever empties the directory while it is used loses what was in it, and nothing else.
+    @Test func whatWasBeingWrittenIsNotLeft() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let cache = try BlockCache(directory: directory, byteLimit: 4000)
+        let blocks = (0..<2).map { block($0) }
+        cache.keep(ByteBuffer(bytes: blocks[0].bytes), hash: blocks[0].hash)
+        #expect(cache.block(blocks[0].hash) == blocks[0].bytes)
+        try Data(count: 10).write(to: URL(fileURLWithPath: "\(directory)/new/1-1"))
+        _ = try BlockCache(directory: directory, byteLimit: 4000)
+        #expect(!FileManager.default.fileExists(atPath: "\(directory)/new/1-1"))
+        cache.keep(blocks[1].bytes, hash: blocks[1].hash)
+        #expect(cache.block(blocks[1].hash) == blocks[1].bytes)
     }
 
     @Test func aBlockLargerThanTheCacheIsNotKept() throws {

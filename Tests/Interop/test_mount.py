@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import harness
 import pytest
@@ -173,10 +174,11 @@ def test_extended_attributes(setting):
     assert os.getxattr(here, "user.synctrain.here") == str(3 * MIB).encode()
     assert os.getxattr(film, "user.synctrain.pin") == b"no"
     assert set(os.listxattr(film)) == {"user.synctrain.state", "user.synctrain.pin"}
-    for name in ("user.other", "security.selinux", "user.synctrain.nothing", "user.synctrain.error"):
+    for name, number in (("user.other", errno.ENODATA), ("user.synctrain.nothing", errno.ENODATA), ("user.synctrain.error", errno.ENODATA),
+                         ("security.selinux", errno.EOPNOTSUPP), ("system.posix_acl_access", errno.EOPNOTSUPP)):
         with pytest.raises(OSError) as caught:
             os.getxattr(film, name)
-        assert caught.value.errno == errno.ENODATA, name
+        assert caught.value.errno == number, name
 
 
 def test_changes_elsewhere_are_seen(setting):
@@ -316,6 +318,13 @@ def test_the_agent_stops_and_comes_back(setting):
             with pytest.raises(OSError) as caught:
                 os.stat(os.path.join(directory, "never seen"))
             assert caught.value.errno == errno.EIO
+            start = time.monotonic()
+            # Looks up the directory and the name first.
+            with pytest.raises(OSError):
+                os.close(os.open(os.path.join(directory, "kept/new"), os.O_WRONLY | os.O_CREAT))
+            with pytest.raises(OSError):
+                os.listdir(os.path.join(directory, "many"))
+            assert time.monotonic() - start < 2, "for an agent that says nothing, programs wait once"
             os.statvfs(directory)
         finally:
             agent.resume()

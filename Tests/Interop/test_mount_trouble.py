@@ -1,6 +1,7 @@
 """`synctrain mount` where something is missing: rights, space, the agent, the devices that have the files."""
 
 import errno
+import mmap
 import os
 import subprocess
 import threading
@@ -195,20 +196,44 @@ def test_what_another_program_has_just_written_into_the_folder_is_read_whole(wor
             assert file.read() == content
 
 
-@pytest.mark.long
-def test_what_is_read_again_is_in_memory_until_it_changes(work):
-    """The process of the mount counts the bytes that it reads. Waits a minute and a half: a younger change could hide another."""
-    local, shown, size = os.path.join(work.local, "here/again"), work.path("here/again"), 4 * MIB
-    harness.write(shown, harness.pattern(size, 1))
-    wait_until(lambda: time.time() - os.stat(local).st_ctime > 91, 120, "the file is old enough", every=1)
+def rchar(work):
+    """The process of the mount counts the bytes that it reads."""
+    with open(f"/proc/{process_of(work.directory)}/io", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("rchar"))
 
-    def read():
-        def count():
-            with open(f"/proc/{process_of(work.directory)}/io", encoding="ascii") as file:
-                return next(int(line.split()[1]) for line in file if line.startswith("rchar"))
-        before = count()
-        return harness.read(shown), count() - before >= size
-    assert read() == (harness.pattern(size, 1), True)
-    assert read() == (harness.pattern(size, 1), False)
+
+def test_what_is_read_again_is_in_memory_until_it_changes(work):
+    """Waits three seconds: a younger change could hide another. What a program stores into a mapping of its own changes no time."""
+    local, shown, size = os.path.join(work.local, "here/again"), work.path("here/again"), 4 * MIB
+    mapped, shown_mapped = os.path.join(work.local, "here/mapped"), work.path("here/mapped")
+    harness.write(shown, harness.pattern(size, 1))
+    harness.write(mapped, harness.pattern(size, 1))
+    with open(mapped, "r+b") as file, mmap.mmap(file.fileno(), size) as mapping:
+        mapping[0:3] = b"one"
+        wait_until(lambda: time.time() - max(os.stat(path).st_ctime for path in (local, mapped)) > 3.1, 20, "the files are old enough",
+                   every=0.1)
+
+        def read(path=shown):
+            before = rchar(work)
+            return harness.read(path), rchar(work) - before >= size
+        assert read() == (harness.pattern(size, 1), True)
+        assert read() == (harness.pattern(size, 1), False)
+        assert read(shown_mapped)[0][:3] == b"one"
+        mapping[0:3] = b"two"
+        assert read(shown_mapped)[0][:3] == b"two", "somebody may store into it, and no time changes"
     harness.write(local, harness.pattern(size, 2), mode="r+b")
     assert read() == (harness.pattern(size, 2), True), "what another program has written in its place, of the same size"
+
+
+@pytest.mark.long
+def test_who_reads_what_is_not_here_waits_once_for_an_agent_that_is_stopped(work):
+    """Twenty seconds and some more, though the kernel tries again what it read ahead in vain."""
+    with open(work.path("old/absent-6"), "rb", buffering=0) as file:
+        work.agent.suspend()
+        try:
+            start = time.monotonic()
+            refused(errno.EIO, file.read, 1)
+            assert time.monotonic() - start < 28
+        finally:
+            work.agent.resume()
+        assert file.read(10) == b"absent 6\na"

@@ -65,6 +65,21 @@ import Testing
         #expect(taken == [.zero, nil])
     }
 
+    /// What changes something is asked once: nobody knows whether the agent that went away has done it. All else waits for the next
+    /// connection as long as it would have waited for this one.
+    @Test func whatMayBeAskedTwiceOutlivesItsConnection() {
+        var pending = PendingRequests<String>()
+        pending.heard(at: .zero)
+        _ = pending.add(1, "look", within: .seconds(2), at: .zero, caller: 0, isRepeatable: true)
+        _ = pending.add(2, "create", within: .seconds(60), at: .zero, caller: 0)
+        #expect(pending.disconnected() == ["create"])
+        #expect(pending.remaining.map(\.waiter) == ["look"])
+        pending.heard(at: .seconds(1))
+        #expect(pending.pause(at: .seconds(1)) == .seconds(1))
+        #expect(pending.expired(at: .seconds(2)).map(\.waiter) == ["look"])
+        #expect(pending.disconnected().isEmpty && pending.remaining.isEmpty)
+    }
+
     private typealias Waiting = PendingRequests<String>
 
     private static func add(_ pending: inout Waiting, _ name: String, within limit: Duration, at now: Duration) {
@@ -117,6 +132,45 @@ import Testing
         } else {
             #expect(pending.expired(at: MountDeadlines.metadata).map(\.waiter) == ["change", "ping"])
         }
+    }
+}
+
+@Suite struct StreamProgressTests {
+    /// What is read once, as by a player that seeks, is all that is delivered.
+    @Test func nothingIsDeliveredUnasked() {
+        var progress = StreamProgress(first: 5, limit: 4)
+        progress.awaited(5)
+        #expect(progress.isOpen)
+        progress.delivered(5)
+        #expect(!progress.isOpen && progress.next == 6 && progress.ahead == 0)
+        // The rest of the same block.
+        progress.reached(5)
+        #expect(!progress.isOpen)
+    }
+
+    /// Who waits again and again finds more in memory each time, up to the limit; and as far ahead of where the reader is.
+    @Test func whoWaitsFindsMoreTheNextTime() {
+        var progress = StreamProgress(first: 0, limit: 4)
+        progress.awaited(0)
+        progress.delivered(0)
+        var aheads: [Int] = []
+        for block in 1...4 {
+            progress.awaited(block)
+            progress.delivered(block)
+            aheads.append(progress.ahead)
+        }
+        #expect(aheads == [1, 2, 4, 4])
+        for block in 5...8 {
+            #expect(progress.isOpen)
+            progress.delivered(block)
+        }
+        #expect(!progress.isOpen)
+        progress.reached(5)
+        #expect(progress.isOpen)
+        // What is not delivered is not reached, but awaited.
+        progress.delivered(9)
+        progress.reached(20)
+        #expect(!progress.isOpen)
     }
 }
 

@@ -18,6 +18,8 @@ import Testing
 
         var access: MountAccess { .writable }
 
+        func answerNow(_ request: MountRequest) -> MountReply? { nil }
+
         func answer(_ request: MountRequest) async -> MountReply {
             switch request {
             case .open:

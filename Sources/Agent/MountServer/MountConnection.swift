@@ -3,15 +3,31 @@ import Logging
 import MountProtocol
 import Synchronization
 
-/// The requests of one mount, each in a task of its own.
+/// The requests of one mount. Those that only read index and disk are answered by the thread that took them from the socket, since
+/// programs wait for each of them, one after the other; all others have tasks of their own.
 final class MountConnection: Sendable {
     /// Under way at once; the kernel sends a mount fewer.
     static let requestLimit = 1024
 
+    private struct State {
+        /// Nil until the mount was greeted.
+        var session: (any MountSession)?
+        var running: [UInt64: Task<Void, Never>] = [:]
+        /// Requests that a thread answers, and whether their answers are not wanted any more.
+        var taken: [UInt64: Bool] = [:]
+    }
+
+    /// A request that the thread which took it is to answer.
+    struct Taken {
+        let number: UInt64
+        let request: MountRequest
+        fileprivate let session: any MountSession
+    }
+
     private let socket: LocalSocket
     private let begin: @Sendable (String) async throws(MountFailure) -> any MountSession
     private let logger: Logger
-    private let running = Mutex<[UInt64: Task<Void, Never>]>([:])
+    private let state = Mutex(State())
 
     init(
         socket: LocalSocket, begin: @escaping @Sendable (String) async throws(MountFailure) -> any MountSession,
@@ -22,7 +38,7 @@ final class MountConnection: Sendable {
         self.logger = logger
     }
 
-    /// Answers until the frames end.
+    /// Greets the mount with the first frame, and answers those that follow until they end. Then no thread answers any.
     func run(_ frames: AsyncStream<MountFrame>) async {
         defer { socket.end() }
         var iterator = frames.makeAsyncIterator()
@@ -33,16 +49,13 @@ final class MountConnection: Sendable {
             while let frame = await iterator.next() {
                 guard let request = try? MountRequest(frame) else {
                     logger.warning("a mount sent a request of another version")
-                    break
+                    // Ends the frames, and so what is being answered.
+                    socket.end()
+                    continue
                 }
-                switch request {
-                case .hello: reply(frame.number, MountReply(.failed(.wrongVersion)))
-                case .ping: reply(frame.number, MountReply(.done))
-                case .cancel(let number): running.withLock { $0[number] }?.cancel()
-                default: answer(frame.number, request, session)
-                }
+                if !settle(frame.number, request) { answer(frame.number, request, session) }
             }
-            for task in running.withLock({ Array($0.values) }) { task.cancel() }
+            for task in state.withLock({ Array($0.running.values) }) { task.cancel() }
             await session.end()
             group.cancelAll()
         }
@@ -56,6 +69,7 @@ final class MountConnection: Sendable {
         }
         do throws(MountFailure) {
             let session = try await begin(folder)
+            state.withLock { $0.session = session }
             if case .space(let space) = await session.answer(.space).answer {
                 reply(frame.number, MountReply(.welcome(space: space, session.access)))
             } else {
@@ -69,14 +83,72 @@ final class MountConnection: Sendable {
         }
     }
 
+    // MARK: by the thread that takes frames from the socket
+
+    /// What is to be done with a frame.
+    enum Work {
+        /// `run` is to have it: nobody was greeted yet, or it is no request.
+        case forRun
+        case done
+        case now(Taken)
+    }
+
+    /// Called with one frame after the other, in their order.
+    func take(_ frame: MountFrame) -> Work {
+        guard let session = state.withLock({ $0.session }), let request = try? MountRequest(frame) else {
+            return .forRun
+        }
+        if settle(frame.number, request) { return .done }
+        let isTaken = state.withLock { state in
+            guard state.taken[frame.number] == nil, state.running[frame.number] == nil else { return false }
+            state.taken[frame.number] = false
+            return true
+        }
+        guard isTaken else {
+            reply(frame.number, MountReply(.failed(.tooMany)))
+            return .done
+        }
+        return .now(Taken(number: frame.number, request: request, session: session))
+    }
+
+    /// Waits for index and disk.
+    func answer(_ taken: Taken) {
+        let (number, answered) = (taken.number, taken.session.answerNow(taken.request))
+        let isUnwanted = state.withLock { $0.taken.removeValue(forKey: number) ?? true }
+        switch (answered, isUnwanted) {
+        case (nil, true): break
+        case (nil, false): answer(number, taken.request, taken.session)
+        // Also where nobody waits any more: who asked closes what was opened for it.
+        case (let answered?, _): reply(number, answered)
+        }
+    }
+
+    // MARK: -
+
+    /// Answers at once what is about the connection alone. False for all else.
+    private func settle(_ number: UInt64, _ request: MountRequest) -> Bool {
+        switch request {
+        case .hello: reply(number, MountReply(.failed(.wrongVersion)))
+        case .ping: reply(number, MountReply(.done))
+        case .cancel(let number):
+            let task = state.withLock { state in
+                if state.taken[number] != nil { state.taken[number] = true }
+                return state.running[number]
+            }
+            task?.cancel()
+        default: return false
+        }
+        return true
+    }
+
     private func answer(_ number: UInt64, _ request: MountRequest, _ session: any MountSession) {
-        running.withLock { running in
-            guard running.count < Self.requestLimit, running[number] == nil else {
+        state.withLock { state in
+            guard state.running.count < Self.requestLimit, state.running[number] == nil else {
                 return reply(number, MountReply(.failed(.tooMany)))
             }
-            running[number] = Task {
+            state.running[number] = Task {
                 let answer = await session.answer(request)
-                self.running.withLock { $0[number] = nil }
+                self.state.withLock { $0.running[number] = nil }
                 guard Task.isCancelled else { return self.reply(number, answer) }
                 // Nobody waits for it any more, so nobody would close it.
                 if let handle = answer.answer.openedHandle { _ = await session.answer(.close(handle: handle)) }

@@ -86,25 +86,6 @@ package final class MountServer: Service, Sendable {
         let connection = MountConnection(socket: socket, begin: begin, logger: logger)
         // Ends with the stream, which ends with the socket.
         Task { await connection.run(frames) }
-        defer {
-            continuation.finish()
-            socket.end()
-        }
-        var decoder = MountFrame.Decoder(limit: MountLimits.requestByteCount)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        while let (count, descriptor) = socket.receive(into: buffer) {
-            if let descriptor { close(descriptor) }
-            decoder.append(buffer[..<count])
-            do {
-                while let frame = try decoder.next() {
-                    // More under way than any mount sends.
-                    if case .dropped = continuation.yield(frame) { return }
-                }
-            } catch {
-                logger.warning("a mount sent an invalid message: \(error.reason)")
-                return
-            }
-        }
+        FrameTaking(socket: socket, connection: connection, others: continuation, logger: logger).run()
     }
 }

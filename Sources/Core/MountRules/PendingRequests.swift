@@ -1,5 +1,5 @@
-/// The requests of programs that wait for the agent: each ends once, by an answer, at its deadline, or because its caller is
-/// dying. Pure; `Waiter` is what is needed to answer.
+/// The requests of programs that wait for the agent: each ends once, by an answer, at its deadline, because its caller is dying, or
+/// with the connection that it was asked over, if it may not be asked twice. Pure; `Waiter` is what is needed to answer.
 ///
 /// An agent is silent when a request's deadline passed and nothing at all came since that was asked: it hangs, or was stopped.
 /// How long others wait counts from the first such request, until the agent says something.
@@ -11,6 +11,8 @@ package struct PendingRequests<Waiter> {
         var deadline: Duration
         /// The thread that waits; 0 if nobody knows.
         var caller: Int32
+        /// Whether it waits for the next connection if it loses the one that it was asked over.
+        var isRepeatable: Bool
         var isInterrupted = false
     }
 
@@ -36,13 +38,14 @@ package struct PendingRequests<Waiter> {
     ///
     /// - Returns: after which pause something is to be done for it; nil if too many wait already.
     package mutating func add(
-        _ number: UInt64, _ waiter: Waiter, within patience: Duration, at now: Duration, caller: Int32
+        _ number: UInt64, _ waiter: Waiter, within patience: Duration, at now: Duration, caller: Int32,
+        isRepeatable: Bool = false
     ) -> Duration? {
         guard pending.count < limit else { return nil }
         var deadline = now + patience
         if let end = silenceEnd(of: patience) { deadline = min(deadline, max(end, now + MountDeadlines.silent)) }
         pending[number] = Pending(
-            waiter: waiter, asked: now, limit: patience, deadline: deadline, caller: caller,
+            waiter: waiter, asked: now, limit: patience, deadline: deadline, caller: caller, isRepeatable: isRepeatable,
             isInterrupted: early.remove(number) != nil)
         return pause(at: now)
     }
@@ -50,7 +53,21 @@ package struct PendingRequests<Waiter> {
     /// The waiter of an answer that came; nil if it does not wait any more.
     package mutating func take(_ number: UInt64) -> Waiter? { pending.removeValue(forKey: number)?.waiter }
 
-    /// All of them: the connection is over.
+    /// The connection is over: gives those that end with it. All others wait for the next one, until their own deadlines: these
+    /// are `remaining`.
+    package mutating func disconnected() -> [Waiter] {
+        endSilence()
+        isConnected = false
+        let ended = pending.filter { !$0.value.isRepeatable }
+        for number in ended.keys { pending[number] = nil }
+        return ended.values.map(\.waiter)
+    }
+
+    package var remaining: [(number: UInt64, waiter: Waiter)] {
+        pending.map { ($0.key, $0.value.waiter) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// All of them: nobody waits any more.
     package mutating func takeAll() -> [Waiter] {
         defer { (pending, isConnected, silentSince, lastPing) = ([:], false, nil, nil) }
         return pending.values.map(\.waiter)
@@ -78,6 +95,10 @@ package struct PendingRequests<Waiter> {
     package mutating func heard(at now: Duration) {
         lastHeard = max(lastHeard, now)
         isConnected = true
+        endSilence()
+    }
+
+    private mutating func endSilence() {
         if silentSince != nil {
             for (number, request) in pending { pending[number]?.deadline = request.asked + request.limit }
         }

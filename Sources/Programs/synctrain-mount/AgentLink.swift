@@ -17,8 +17,13 @@ final class AgentLink: Sendable {
 
     typealias Completion = @Sendable (Result<Answer, MountFailure>) -> Void
 
+    private struct Waiter: Sendable {
+        let completion: Completion
+        let request: MountRequest
+    }
+
     private struct State {
-        var pending = PendingRequests<Completion>()
+        var pending = PendingRequests<Waiter>()
         /// What waits for a connection.
         var parked: [UInt64: MountRequest] = [:]
         /// What is said before that.
@@ -71,18 +76,22 @@ final class AgentLink: Sendable {
     /// A number for a request, before it is asked.
     func number() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Asks the agent. `completion` is called once, on any thread, holding nothing.
+    /// Asks the agent. `completion` is called once, on any thread, holding nothing; with `noAgent` if there is no answer in time.
     ///
-    /// - Parameter caller: the thread that waits; 0 for nobody.
+    /// - Parameters:
+    ///   - caller: the thread that waits; 0 for nobody.
+    ///   - isRepeatable: whether it is asked again, within the same time, if the agent goes away before it has answered.
     func ask(
         _ request: MountRequest, number: UInt64? = nil, within limit: Duration, caller: pid_t = 0,
-        completion: @escaping Completion
+        isRepeatable: Bool = false, completion: @escaping Completion
     ) {
         let number = number ?? self.number()
         let now = Clock.now
         let (isTaken, isFirst) = state.quietly { state in
             guard !state.isEnding,
-                let pause = state.pending.add(number, completion, within: limit, at: now, caller: caller)
+                let pause = state.pending.add(
+                    number, Waiter(completion: completion, request: request), within: limit, at: now, caller: caller,
+                    isRepeatable: isRepeatable)
             else { return (false, false) }
             if let socket = state.socket {
                 socket.send(request.frame(number: number).bytes)
@@ -113,7 +122,7 @@ final class AgentLink: Sendable {
             state.socket?.end()
             return state.pending.takeAll()
         }
-        for completion in waiting { completion(.failure(.noAgent)) }
+        for waiter in waiting { waiter.completion(.failure(.noAgent)) }
     }
 
     // MARK: the connection
@@ -188,9 +197,11 @@ final class AgentLink: Sendable {
     private func disconnected() {
         let waiting = state.with { state in
             state.socket = nil
-            return state.pending.takeAll()
+            let ended = state.pending.disconnected()
+            for (number, waiter) in state.pending.remaining { state.parked[number] = waiter.request }
+            return ended
         }
-        for completion in waiting { completion(.failure(.noAgent)) }
+        for waiter in waiting { waiter.completion(.failure(.noAgent)) }
     }
 
     private func take(_ answer: MountAnswer, _ number: UInt64, _ descriptors: inout [CInt]) {
@@ -201,7 +212,7 @@ final class AgentLink: Sendable {
         default: break
         }
         let (taken, generation) = state.quietly { ($0.pending.take(number), $0.generation) }
-        guard let completion = taken else {
+        guard let completion = taken?.completion else {
             // Its deadline was over.
             if let descriptor { close(descriptor) }
             if let handle = answer.openedHandle { tell(.close(handle: handle)) }
@@ -223,13 +234,13 @@ final class AgentLink: Sendable {
                 ping(&state)
                 return expired
             }
-            for (_, completion) in expired { completion(.failure(.noAgent)) }
+            for (_, waiter) in expired { waiter.completion(.failure(.noAgent)) }
             for (number, caller) in state.quietly({ $0.pending.interrupted }) where Caller.isDying(caller) {
-                let completion = state.quietly { state in
+                let waiter = state.quietly { state in
                     cancel(number, &state)
                     return state.pending.take(number)
                 }
-                completion?(.failure(.cancelled))
+                waiter?.completion(.failure(.cancelled))
             }
             state.waitForChange { state in
                 guard !state.isEnding else { return nil }
@@ -246,7 +257,8 @@ final class AgentLink: Sendable {
         guard let socket = state.socket, state.pending.takePing(at: Clock.now) else { return }
         let number = self.number()
         // What it answers is heard.
-        _ = state.pending.add(number, { _ in }, within: MountDeadlines.ping, at: Clock.now, caller: 0)
+        let waiter = Waiter(completion: { _ in }, request: .ping)
+        _ = state.pending.add(number, waiter, within: MountDeadlines.ping, at: Clock.now, caller: 0)
         socket.send(MountRequest.ping.frame(number: number).bytes)
     }
 

@@ -1,5 +1,7 @@
 /// The extended attributes of what is in a mount.
 enum AttributeName {
+    /// Of those that a file system without others may have; see xattr(7).
+    static let userPrefix = "user."
     static let prefix = "user.synctrain."
     /// Those that the mount itself tells of its root.
     static let access = "access"

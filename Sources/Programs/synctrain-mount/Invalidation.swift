@@ -38,7 +38,7 @@ final class Invalidation: Sendable {
     /// Whether the kernel may use what it has of a file on this disk that is being opened.
     func areKept(_ file: OpenFile) -> Bool {
         guard let stamp = file.stamp else { return false }
-        return pages.withLock { $0.opened(file.node, stamp, at: Clock.wall) }
+        return pages.withLock { $0.opened(file.node, stamp, at: Clock.wall) { file.hasNoWriters } }
     }
 
     /// Gives the file back. One on this disk may have changed since the kernel got its attributes, and would be read up to the old
@@ -79,6 +79,7 @@ final class Invalidation: Sendable {
 
     /// ENOENT, of what the kernel does not have, is usual.
     private static func tell(_ session: Session, _ paths: [String], _ mount: Mount) {
+        var directories: Set<UInt64> = []
         for path in paths {
             guard let (parent, name) = NodeTable.split(path) else { continue }
             let (parents, own, staysValid) = mount.nodes.withLock { nodes in
@@ -87,14 +88,13 @@ final class Invalidation: Sendable {
                 let isDirectoryHere = own.last.flatMap { nodes[$0]?.entry }.map { $0.isHere && $0.kind == .directory }
                 return (nodes.numbers(at: parent), own, isDirectoryHere ?? false)
             }
-            for number in parents {
-                if !staysValid {
-                    fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
-                }
-                fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
+            for number in parents where !staysValid {
+                fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
             }
+            directories.formUnion(parents)
             // Attributes only: the bytes of a node never change.
             for number in own { fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0) }
         }
+        for number in directories { fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0) }
     }
 }

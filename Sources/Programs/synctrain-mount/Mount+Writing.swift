@@ -138,6 +138,8 @@ extension Mount {
         status.st_ino = ino_t(NodeTable.inode(of: path))
         (status.st_uid, status.st_gid) = (user, group)
         status.st_mode = status.st_mode & (S_IFMT | 0o777)
+        // As once it is closed, which the kernel says later than to the program: `tar` and Git take another time for a change.
+        (status.st_ctim, status.st_atim) = (status.st_mtim, status.st_mtim)
         // Never less than the size, as of all files here.
         status.st_blocks = max(status.st_blocks, status.st_size / 512 + 1)
         status.st_blksize = 128 << 10

@@ -97,13 +97,7 @@ final class Mount: Sendable {
                 guard let request, let mount = Mount.of(request) else { return }
                 mount.agent.interrupted(UInt64(UInt(bitPattern: data)))
             }, UnsafeMutableRawPointer(bitPattern: UInt(number)))
-        let end = Clock.now + limit
-        agent.ask(question, number: number, within: limit, caller: caller) { [self] result in
-            // The agent went away: it may be back before the deadline.
-            if isRepeatable, case .failure(.noAgent) = result, end - Clock.now > .milliseconds(10) {
-                request.settle()
-                return ask(question, for: request, within: end - Clock.now, answer: answer)
-            }
+        agent.ask(question, number: number, within: limit, caller: caller, isRepeatable: isRepeatable) { result in
             request.settle()
             answer(result)
         }

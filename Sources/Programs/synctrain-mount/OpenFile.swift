@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import MountProtocol
 import MountRules
@@ -61,6 +62,9 @@ final class OpenFile: Sendable {
                 modified: Clock.nanoseconds(status.st_mtim), changed: Clock.nanoseconds(status.st_ctim))
         }
     }
+
+    /// Whether nobody is known to have the file open for writing. File systems without leases do not know.
+    var hasNoWriters: Bool { clinux_has_writers(descriptor.number) == 0 }
 
     enum Writing {
         /// So many bytes; fewer than there were after an error, which comes with the rest.

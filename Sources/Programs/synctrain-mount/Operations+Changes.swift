@@ -15,8 +15,7 @@ extension Operations {
                 Request(raw: request), UInt64(node),
                 UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), Int64(offset), info.pointee)
         }
-        // Errors of writes were answers to them; the network is not waited for.
-        operations.flush = { request, _, _ in fuse_reply_err(request, 0) }
+        // No `flush`: errors of writes were answers to them, and the network is not waited for. The kernel asks once.
         operations.fsync = { request, node, _, info in
             guard let request, let info, let mount = Mount.of(request) else { return }
             mount.synchronize(Request(raw: request), UInt64(node), info.pointee.fh)

@@ -90,6 +90,11 @@ enum Operations {
         }
         operations.getxattr = { request, node, name, size in
             guard let request, let name, let mount = Mount.of(request) else { return }
+            // Without the attributes of labels and access lists, `ls` asks once, and not for each file.
+            guard strncmp(name, AttributeName.userPrefix, AttributeName.userPrefix.utf8.count) == 0 else {
+                fuse_reply_err(request, EOPNOTSUPP)
+                return
+            }
             mount.attribute(Request(raw: request), UInt64(node), String(cString: name), size: size)
         }
         operations.listxattr = { request, _, size in

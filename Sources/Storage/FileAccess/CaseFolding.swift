@@ -132,6 +132,11 @@ extension RootDirectory {
         return false
     }
 
+    /// Whether something in the directory may be called otherwise than it is asked for, so that `twin` is to be asked, too.
+    package func mayHaveTwins(in directory: Directory) -> Bool {
+        traits.foldsNames || directory.foldsNames || !disks.places.isEmpty
+    }
+
     /// What has the place of `path` on a disk that folds names, though it is called otherwise: of `Dir/a` where there is `dir`, that is
     /// `dir`. Nil where `path` leads to nothing, or to what is called so, and on other disks. For the agent's own names the one that
     /// has their place is named even if nothing is there.

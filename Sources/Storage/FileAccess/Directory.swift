@@ -158,7 +158,8 @@ package final class Directory: Sendable {
         return try result.orThrow(.inspect, path: displayPath(of: name))
     }
 
-    func status(ofName name: String) throws(FileAccessError) -> FileStatus? {
+    /// The status of one name in here, links not followed; nil if nothing has it.
+    package func status(ofName name: String) throws(FileAccessError) -> FileStatus? {
         try present(descriptor.spelling(of: name).withCString { rawStatus($0) }, name: name)
     }
 

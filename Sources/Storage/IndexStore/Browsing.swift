@@ -8,11 +8,20 @@ extension IndexStore {
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func global(_ folder: FolderID, _ path: String) async throws -> GlobalEntry? {
-        try await read { database in
-            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            guard let found = try reader.find(path) else { return nil }
-            return try reader.entry(found.id, winner: found.winner, own: found.own, path: path)
-        }
+        try await read { try Self.global(folder, path, $0) }
+    }
+
+    /// The same, for a caller whose thread may wait.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
+    package func globalNow(_ folder: FolderID, _ path: String) throws -> GlobalEntry? {
+        try readNow { try Self.global(folder, path, $0) }
+    }
+
+    private static func global(_ folder: FolderID, _ path: String, _ database: Database) throws -> GlobalEntry? {
+        let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+        guard let found = try reader.find(path) else { return nil }
+        return try reader.entry(found.id, winner: found.winner, own: found.own, path: path)
     }
 
     /// What is in `directory` (empty for the root), ordered by the bytes of the names: what somebody has, and
@@ -23,24 +32,37 @@ extension IndexStore {
     package func children(
         _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [GlobalEntry] {
-        try await read { database in
-            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            guard let found = try reader.find(directory) else { return [] }
-            let select = try RawStatement(
-                database, "SELECT id, name, winner, own FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name")
-            try select.bind(1, found.id)
-            try select.bind(2, after ?? "")
-            defer { select.reset() }
-            let prefix = directory.isEmpty ? "" : directory + "/"
-            var children: [GlobalEntry] = []
-            while children.count < limit, try select.step() {
-                let child = try reader.entry(
-                    select.integer(0), winner: select.optionalInteger(2), own: select.optionalInteger(3),
-                    path: prefix + select.text(1))
-                if IndexReader.isListed(child) { children.append(child) }
-            }
-            return children
+        try await read { try Self.children(folder, of: directory, after: after, limit: limit, $0) }
+    }
+
+    /// The same, for a caller whose thread may wait.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
+    package func childrenNow(
+        _ folder: FolderID, of directory: String, after: String?, limit: Int
+    ) throws -> [GlobalEntry] {
+        try readNow { try Self.children(folder, of: directory, after: after, limit: limit, $0) }
+    }
+
+    private static func children(
+        _ folder: FolderID, of directory: String, after: String?, limit: Int, _ database: Database
+    ) throws -> [GlobalEntry] {
+        let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+        guard let found = try reader.find(directory) else { return [] }
+        let select = try RawStatement(
+            database, "SELECT id, name, winner, own FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name")
+        try select.bind(1, found.id)
+        try select.bind(2, after ?? "")
+        defer { select.reset() }
+        let prefix = directory.isEmpty ? "" : directory + "/"
+        var children: [GlobalEntry] = []
+        while children.count < limit, try select.step() {
+            let child = try reader.entry(
+                select.integer(0), winner: select.optionalInteger(2), own: select.optionalInteger(3),
+                path: prefix + select.text(1))
+            if IndexReader.isListed(child) { children.append(child) }
         }
+        return children
     }
 
     /// The next `limit` entries below `directory`, each directory before what is in it, by the bytes of the names.
@@ -89,15 +111,24 @@ extension IndexStore {
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func files(_ folder: FolderID, _ paths: [String]) async throws -> [FileInfo?] {
-        try await read { database in
-            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            return try paths.map { path in
-                guard let found = try reader.find(path),
-                    let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
-                else { return nil }
-                let file = try reader.file(winner, name: path)
-                return file.isDeleted || file.isInvalid ? nil : file
-            }
+        try await read { try Self.files(folder, paths, $0) }
+    }
+
+    /// As `file`, for a caller whose thread may wait.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
+    package func fileNow(_ folder: FolderID, _ path: String) throws -> FileInfo? {
+        try readNow { try Self.files(folder, [path], $0)[0] }
+    }
+
+    private static func files(_ folder: FolderID, _ paths: [String], _ database: Database) throws -> [FileInfo?] {
+        let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+        return try paths.map { path in
+            guard let found = try reader.find(path),
+                let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
+            else { return nil }
+            let file = try reader.file(winner, name: path)
+            return file.isDeleted || file.isInvalid ? nil : file
         }
     }
 

@@ -242,6 +242,15 @@ package final class IndexStore: Sendable {
         }
     }
 
+    /// As `read`, for a caller whose thread may wait.
+    func readNow<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        do {
+            return try pool.read(body)
+        } catch {
+            throw IndexStoreError.translate(error, path: path)
+        }
+    }
+
     private func writeHere<Result>(_ body: (Database) throws -> Result) throws -> Result { try pool.write(body) }
 
     private func translating<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {

@@ -2,6 +2,7 @@ import BlockExchange
 import Cryptography
 import FileAccess
 import Foundation
+import NIOCore
 import Synchronization
 
 /// Blocks on disk by their hash, the least recently used ones given up when the limit is reached. What it returns has
@@ -19,6 +20,9 @@ package final class BlockCache: Sendable {
     package let directory: String
     package let byteLimit: Int
     private let state: Mutex<State>
+    /// Where blocks are written before they get their names.
+    private static let aside = "new"
+    private let nextNumber = Atomic<UInt64>(0)
 
     /// Opens the cache in `directory`, which is made if need be, and gives up what is over the limit.
     ///
@@ -30,6 +34,8 @@ package final class BlockCache: Sendable {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         state = Mutex(State())
+        // What was being written when an earlier run died.
+        try? FileManager.default.removeItem(atPath: "\(directory)/\(Self.aside)")
         load()
     }
 
@@ -59,23 +65,55 @@ package final class BlockCache: Sendable {
     }
 
     /// Keeps a block that was verified.
-    package func keep(_ bytes: [UInt8], hash: SHA256Digest) {
-        guard bytes.count <= byteLimit, state.withLock({ $0.sizes[hash] == nil }) else { return }
-        let path = path(of: hash)
-        do {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-            // Written aside and renamed: a block is whole or not there, whoever else writes the same one.
-            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            return
-        }
+    package func keep(_ bytes: [UInt8], hash: SHA256Digest) { bytes.withUnsafeBytes { keep($0, hash: hash) } }
+
+    /// The same, without a copy of the bytes.
+    package func keep(_ bytes: ByteBuffer, hash: SHA256Digest) {
+        bytes.withUnsafeReadableBytes { keep($0, hash: hash) }
+    }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer, hash: SHA256Digest) {
+        guard bytes.count <= byteLimit, state.withLock({ $0.sizes[hash] == nil }), put(bytes, at: path(of: hash))
+        else { return }
         let evicted = state.withLock { state in
+            // bounded: the bytes of a block in memory
             if state.sizes.updateValue(bytes.count, forKey: hash) == nil { state.byteCount += bytes.count }
             state.order.use(hash)
             return evict(&state)
         }
         remove(evicted)
+    }
+
+    /// Written aside and renamed: a block is whole or not there, whoever else writes the same one.
+    private func put(_ bytes: UnsafeRawBufferPointer, at path: String) -> Bool {
+        let number = nextNumber.wrappingAdd(1, ordering: .relaxed).oldValue
+        let aside = "\(directory)/\(Self.aside)/\(getpid())-\(number)"
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+        var descriptor = open(aside, flags, 0o600)
+        if descriptor < 0, errno == ENOENT, mkdir("\(directory)/\(Self.aside)", 0o700) == 0 {
+            descriptor = open(aside, flags, 0o600)
+        }
+        guard descriptor >= 0 else { return false }
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            done += count
+        }
+        close(descriptor)
+        if done == bytes.count {
+            if rename(aside, path) == 0 { return true }
+            // The first of its shelf.
+            if errno == ENOENT, mkdir((path as NSString).deletingLastPathComponent, 0o700) == 0 || errno == EEXIST,
+                rename(aside, path) == 0
+            {
+                return true
+            }
+        }
+        unlink(aside)
+        return false
     }
 
     // MARK: -

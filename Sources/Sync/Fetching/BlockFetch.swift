@@ -224,26 +224,42 @@ package struct BlockFetch: Sendable {
         }
     }
 
-    /// Delivers every block of `blocks` in their order, with no more kept or under way than `readAhead` lets.
+    /// Delivers every block of `blocks` in their order, with no more kept or under way than `readAhead` lets. The reader wants the next
+    /// one when `deliver` returns.
     ///
     /// - Throws: `FetchError` when nobody is left to ask; what `deliver` and `store` throw; `CancellationError`.
     package func runInOrder(
         _ blocks: [Int], readAhead: ReadAhead, deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> Void
     ) async throws {
         let now = environment.time.monotonic
+        var wantedAt = now()
+        try await runAhead(blocks, readAhead: readAhead) { block, bytes in
+            let since = wantedAt
+            try await deliver(block, bytes)
+            wantedAt = now()
+            return since
+        }
+    }
+
+    /// The same for a reader that takes blocks ahead of what it wants: `deliver` says since when it waits for the block, nil if it does
+    /// not.
+    ///
+    /// - Throws: `FetchError` when nobody is left to ask; what `deliver` and `store` throw; `CancellationError`.
+    package func runAhead(
+        _ blocks: [Int], readAhead: ReadAhead,
+        deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> MonotonicTime?
+    ) async throws {
         var readAhead = readAhead
         var waiting: [Int: ByteBuffer] = [:]
         var position = 0
-        var wantedAt = now()
         let places = Dictionary(blocks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         try await run(blocks, horizon: readAhead.window) { block, bytes, holder, arrival in
             guard let place = places[block] else { return 0 }
-            if place == position, holder != nil { readAhead.came(at: arrival, wantedAt: wantedAt) }
             waiting[place] = bytes
             while let bytes = waiting.removeValue(forKey: position) {
-                try await deliver(blocks[position], bytes)
+                let wantedAt = try await deliver(blocks[position], bytes)
+                if place == position, holder != nil, let wantedAt { readAhead.came(at: arrival, wantedAt: wantedAt) }
                 position += 1
-                wantedAt = now()
             }
             return position + readAhead.window
         }

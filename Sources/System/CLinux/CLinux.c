@@ -33,7 +33,7 @@ int clinux_network_events(void) {
     return -1;
 }
 
-int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor) {
+int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor, int waits) {
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
     char control[CMSG_SPACE(sizeof(int))] = {0};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -46,7 +46,7 @@ int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor)
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
     }
-    return sendmsg(socket, &message, MSG_NOSIGNAL);
+    return sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
 
 int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {

@@ -4,7 +4,8 @@ import Threads
 
 /// A connection to another program of this machine, over which messages and descriptors go.
 ///
-/// `send` never blocks: a thread of the connection's own writes what is queued. `receive` blocks its thread. The socket is closed
+/// `send` never blocks: what does not fit into the socket at once is queued, and written by a thread of the connection's own. `receive`
+/// blocks its thread. The socket is closed
 /// when the last reference and the writing thread are gone.
 package final class LocalSocket: Sendable {
     /// What keeps a descriptor open until it is sent.
@@ -18,9 +19,18 @@ package final class LocalSocket: Sendable {
         }
     }
 
+    private struct Message {
+        let bytes: [UInt8]
+        /// So many of them were sent.
+        let done: Int
+        let enclosed: Enclosed?
+    }
+
     private struct Queue {
-        var messages: [(bytes: [UInt8], enclosed: Enclosed?)] = []
+        var messages: [Message] = []
         var byteCount = 0
+        /// The thread writes a message that it took out.
+        var isWriting = false
         var isClosed = false
     }
 
@@ -104,45 +114,64 @@ package final class LocalSocket: Sendable {
     package func startSending(_ name: String) -> Bool {
         OwnedThread.start(name) { [handle, queue] in
             while true {
-                let next = queue.wait { queue -> (bytes: [UInt8], enclosed: Enclosed?)?? in
+                let next = queue.wait { queue -> Message?? in
+                    queue.isWriting = !queue.messages.isEmpty
                     if queue.isClosed { return .some(nil) }
                     guard !queue.messages.isEmpty else { return nil }
                     let message = queue.messages.removeFirst()
                     queue.byteCount -= message.bytes.count
                     return message
                 }
-                guard let next, Self.write(next.bytes, next.enclosed, to: handle.number) else { break }
+                guard let next, Self.write(next, to: handle.number) == next.bytes.count else { break }
             }
             queue.with { $0.isClosed = true }
             shutdown(handle.number, Int32(SHUT_RDWR))
         }
     }
 
-    /// Queues a message. False if the connection is closed, or closes now since the other end takes nothing.
+    /// Sends a message, now or later. False if the connection is closed, or closes now since the other end takes nothing.
     @discardableResult
     package func send(_ bytes: [UInt8], _ enclosed: Enclosed? = nil) -> Bool {
-        let isTaken = queue.with { queue in
-            guard !queue.isClosed, queue.byteCount <= limit - min(limit, bytes.count) else { return false }
-            queue.messages.append((bytes, enclosed))
+        enum Outcome { case sent, queued, refused }
+        let outcome = queue.quietly { queue -> Outcome in
+            guard !queue.isClosed, queue.byteCount <= limit - min(limit, bytes.count) else { return .refused }
+            var message = Message(bytes: bytes, done: 0, enclosed: enclosed)
+            // Nobody has to be woken for what fits into the socket, which is what most messages do.
+            if queue.messages.isEmpty, !queue.isWriting {
+                guard let done = Self.write(message, to: handle.number, waits: false) else { return .refused }
+                if done == bytes.count { return .sent }
+                message = Message(bytes: bytes, done: done, enclosed: done == 0 ? enclosed : nil)
+            }
+            queue.messages.append(message)
             queue.byteCount += bytes.count
-            return true
+            return .queued
         }
-        if !isTaken { end() }
-        return isTaken
+        switch outcome {
+        case .sent: return true
+        case .queued:
+            queue.with { _ in }
+            return true
+        case .refused:
+            end()
+            return false
+        }
     }
 
-    private static func write(_ bytes: [UInt8], _ enclosed: Enclosed?, to descriptor: CInt) -> Bool {
-        bytes.withUnsafeBytes { bytes in
-            var done = 0
+    /// How many bytes of the message are sent by now; nil if the connection is over. The descriptor goes with the first.
+    private static func write(_ message: Message, to descriptor: CInt, waits: Bool = true) -> Int? {
+        message.bytes.withUnsafeBytes { bytes in
+            var done = message.done
             while done < bytes.count {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
                 let count = clinux_send(
-                    descriptor, rest.baseAddress, rest.count, done == 0 ? enclosed?.number ?? -1 : -1)
+                    descriptor, rest.baseAddress, rest.count, done == 0 ? message.enclosed?.number ?? -1 : -1,
+                    waits ? 1 : 0)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
+                if count < 0, errno == EAGAIN, !waits { return done }
+                guard count > 0 else { return nil }
                 done += Int(count)
             }
-            return true
+            return done
         }
     }
 

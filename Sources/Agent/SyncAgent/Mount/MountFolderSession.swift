@@ -49,6 +49,36 @@ final class MountFolderSession: MountSession {
             folder: folder, entries: entries, listing: listing, environment: Self.patient(entries.fetching))
     }
 
+    func answerNow(_ request: MountRequest) -> MountReply? {
+        do {
+            return try performNow(request)
+        } catch {
+            return MountReply(.failed(MountFailure(describing: error)))
+        }
+    }
+
+    private func performNow(_ request: MountRequest) throws -> MountReply? {
+        switch request {
+        case .list(let directory, let after, let limit):
+            guard let page = try listing.pageNow(directory, after: after, limit: Int(limit)) else {
+                throw MountFailure.notFound
+            }
+            return MountReply(.page(page.entries, isLast: page.isLast))
+        case .look(let path):
+            guard let entry = try listing.lookNow(path) else { throw MountFailure.notFound }
+            return MountReply(.entry(entry))
+        case .open(let path, let version, let disk, let onlyHere, let group):
+            return try open(path, version, disk, onlyHere: onlyHere, group)
+        case .read(let handle, let offset, let count):
+            let reader = handles.withLock { $0.readers[handle] }
+            return reader?.readNow(Int64(clamping: offset), Int(count)).map { MountReply(.bytes($0)) }
+        case .openWriting(let path, _, _, let opening, let permissions) where opening.contains(.creates):
+            return try changes.createNow(path, permissions: permissions)
+        case .close(let handle): return changes.close(handle) ? MountReply(.done) : nil
+        default: return nil
+        }
+    }
+
     func answer(_ request: MountRequest) async -> MountReply {
         do {
             return try await perform(request)
@@ -59,17 +89,8 @@ final class MountFolderSession: MountSession {
 
     private func perform(_ request: MountRequest) async throws -> MountReply {
         switch request {
-        case .hello, .cancel, .ping: throw MountFailure.wrongVersion
-        case .list(let directory, let after, let limit):
-            guard let page = try await listing.page(directory, after: after, limit: Int(limit)) else {
-                throw MountFailure.notFound
-            }
-            return MountReply(.page(page.entries, isLast: page.isLast))
-        case .look(let path):
-            guard let entry = try await listing.look(path) else { throw MountFailure.notFound }
-            return MountReply(.entry(entry))
-        case .open(let path, let version, let disk, let onlyHere, let group):
-            return try await open(path, version, disk, onlyHere: onlyHere, group)
+        // These are answered now, or by the connection.
+        case .hello, .cancel, .ping, .list, .look, .open: throw MountFailure.wrongVersion
         case .read(let handle, let offset, let count):
             guard let reader = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
             return MountReply(.bytes(try await reader.read(Int64(clamping: offset), Int(count))))
@@ -133,20 +154,21 @@ final class MountFolderSession: MountSession {
 
     // MARK: opening
 
+    /// Blocks its thread.
     private func open(
         _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool, _ group: UInt32
-    ) async throws -> MountReply {
-        guard let entry = try await listing.look(path), let relative = RelativePath(path) else {
+    ) throws -> MountReply {
+        guard let entry = try listing.lookNow(path), let relative = RelativePath(path) else {
             throw MountFailure.notFound
         }
         guard entry.kind == .file else { throw MountFailure.notAFile }
         guard entry.version == version || disk != 0 && entry.disk == disk else { throw MountFailure.stale }
-        if entry.isHere, let place = entries.reader(folder).place {
-            let file = try await entries.fetching.threads.runIfActive { try place.root.open(reading: relative) }
+        if entry.isHere, let place = try? folder.boards.places.current.get() {
+            let file = try place.root.open(reading: relative)
             return MountReply(.opened, LocalSocket.Enclosed(number: file.number, owner: file))
         }
         guard !onlyHere else { throw MountFailure.noData }
-        guard let file = try await entries.index.file(folder.id, path), MountTree.version(of: file) == version else {
+        guard let file = try entries.index.fileNow(folder.id, path), MountTree.version(of: file) == version else {
             throw MountFailure.stale
         }
         let reader = VersionReader(

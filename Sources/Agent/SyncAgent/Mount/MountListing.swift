@@ -1,33 +1,43 @@
+import AsyncTools
 import BlockExchange
 import FileAccess
 import FolderSync
 import IndexStore
 import MountProtocol
 
-/// Reads what a mount shows from index and disk.
+/// Reads what a mount shows from index and disk. What ends in `Now` blocks its thread.
 struct MountListing: Sendable {
     let entries: EntrySource
     let folder: Folder
 
-    private var reader: EntryReader { entries.reader(folder) }
-
     /// The entry at `path`; nil if there is none.
     func look(_ path: String) async throws -> MountEntry? {
-        guard !path.isEmpty else { return Self.root(try await rootStatus()) }
-        guard let relative = RelativePath(path), !isHidden(path) else { return nil }
-        let reader = reader
-        let found = try await entries.index.global(folder.id, path)
-        let onDisk = try await onDisk([relative], reader)[relative.name]
-        guard onDisk != nil || found?.isHereByIndex != true else { return nil }
-        return MountTree.entry(
+        try await entries.fetching.threads.runIfActive { try lookNow(path) }
+    }
+
+    func lookNow(_ path: String) throws -> MountEntry? { try findNow(path).entry }
+
+    /// The same with what the index has.
+    func findNow(_ path: String) throws -> (entry: MountEntry?, index: GlobalEntry?) {
+        guard !path.isEmpty else { return (Self.root(try root?.status()), nil) }
+        guard let relative = RelativePath(path), !isHidden(path) else { return (nil, nil) }
+        let found = try entries.index.globalNow(folder.id, path)
+        let onDisk = try root.flatMap { try MountDirectory.open($0, relative.parent) }?.find(relative.name)
+        guard onDisk != nil || found?.isHereByIndex != true else { return (nil, found) }
+        let entry = MountTree.entry(
             relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
+        return (entry, found)
     }
 
     /// Names in `directory` behind `after`; nil if it is none.
     func page(_ directory: String, after: String?, limit: Int) async throws -> (entries: [MountEntry], isLast: Bool)? {
+        try await entries.fetching.threads.runIfActive { try pageNow(directory, after: after, limit: limit) }
+    }
+
+    func pageNow(_ directory: String, after: String?, limit: Int) throws -> (entries: [MountEntry], isLast: Bool)? {
         var after = after
         while true {
-            let part = try await part(directory, after: after, limit: limit)
+            let part = try part(directory, after: after, limit: limit)
             guard part.entries.isEmpty, !part.isLast, let end = part.end else { return (part.entries, part.isLast) }
             // All of these are the folder's own, or were removed here.
             after = end
@@ -37,28 +47,27 @@ struct MountListing: Sendable {
     /// The names of at most `limit` entries that there are to show, and behind which name the next are.
     private func part(
         _ directory: String, after: String?, limit: Int
-    ) async throws -> (entries: [MountEntry], isLast: Bool, end: String?) {
-        let reader = reader
-        let children = try await entries.index.children(folder.id, of: directory, after: after, limit: limit)
+    ) throws -> (entries: [MountEntry], isLast: Bool, end: String?) {
+        let children = try entries.index.childrenNow(folder.id, of: directory, after: after, limit: limit)
         let prefix = directory.isEmpty ? "" : directory + "/"
-        var names = try await reader.namesOnDisk(in: RelativePath(directory), orNil: false)
-        if let after { names = names.filter { MountTree.precedes(after, $0.key) } }
+        let disk = try root.flatMap { try MountDirectory.open($0, RelativePath(directory)) }
+        var names = Set(try disk?.names() ?? [])
+        if let after { names = names.filter { MountTree.precedes(after, $0) } }
         // Behind the last of the index's page come those of the next.
         let isFull = children.count == limit
         if isFull, let last = children.last {
-            names = names.filter { !MountTree.precedes(String(last.name), $0.key) }
+            names = names.filter { !MountTree.precedes(String(last.name), $0) }
         }
-        var shown = names.keys.filter { !isHidden(prefix + $0) && RelativePath(prefix + $0)?.isTemporary == false }
+        var shown = names.filter { !isHidden(prefix + $0) && RelativePath(prefix + $0)?.isTemporary == false }
             .sorted(by: MountTree.precedes)
         let hasMoreOnDisk = shown.count > limit
         shown = Array(shown.prefix(limit))
-        let here = try await onDisk(shown.compactMap { RelativePath(prefix + $0) }, reader)
         let files = Dictionary(children.map { (String($0.name), $0.file) }, uniquingKeysWith: { first, _ in first })
-        let local = shown.compactMap { name in
-            here[name].flatMap { MountTree.entry(name, files[name] ?? nil, isDirectory: false, onDisk: $0) }
+        let local = try shown.compactMap { name in
+            try disk?.find(name).flatMap { MountTree.entry(name, files[name] ?? nil, isDirectory: false, onDisk: $0) }
         }
         let announced = children.compactMap { child -> MountEntry? in
-            guard !isHidden(child.path), !child.isHereByIndex || names[String(child.name)] != nil else { return nil }
+            guard !isHidden(child.path), !child.isHereByIndex || names.contains(String(child.name)) else { return nil }
             return MountTree.entry(String(child.name), child.file, isDirectory: child.isDirectory, onDisk: nil)
         }
         let merged = MountTree.merged(announced, local, limit: limit)
@@ -73,30 +82,12 @@ struct MountListing: Sendable {
         return (Array(fitting), isLast && !isFull && !hasMoreOnDisk, end)
     }
 
+    /// Nil when the folder's place cannot be opened: then the index alone speaks.
+    private var root: RootDirectory? { try? folder.boards.places.current.get().root }
+
     /// What is the folder's own and not the user's.
     private func isHidden(_ path: String) -> Bool {
         InternalContent.contains(path) || RelativePath(path)?.isInternal != false
-    }
-
-    /// What is on this disk of these paths, all in one directory, by their names.
-    private func onDisk(_ paths: [RelativePath], _ reader: EntryReader) async throws -> [String: MountTree.OnDisk] {
-        guard let place = reader.place, !paths.isEmpty else { return [:] }
-        return try await reader.threads.runIfActive {
-            var found: [String: MountTree.OnDisk] = [:]
-            for path in paths {
-                guard let status = try place.root.status(of: path), try place.root.twin(of: path) == nil else {
-                    continue
-                }
-                let target = status.type == .symlink ? try place.root.readSymlink(path) : []
-                found[path.name] = MountTree.OnDisk(status: status, target: target)
-            }
-            return found
-        }
-    }
-
-    private func rootStatus() async throws -> FileAccess.FileStatus? {
-        guard let place = reader.place else { return nil }
-        return try await reader.threads.runIfActive { try place.root.status() }
     }
 
     private static func root(_ status: FileAccess.FileStatus?) -> MountEntry {
@@ -108,5 +99,50 @@ struct MountListing: Sendable {
             entry.permissions = UInt16(truncatingIfNeeded: status.permissions & 0o777)
         }
         return entry
+    }
+}
+
+/// A directory of a folder on this disk, opened once for all names in it. Blocks its thread.
+private struct MountDirectory {
+    let root: RootDirectory
+    let path: RelativePath?
+    let directory: Directory
+    let mayHaveTwins: Bool
+
+    /// Nil for one that is not on this disk. On a disk that does not distinguish `A` and `a`, what is there may be another's.
+    static func open(_ root: RootDirectory, _ path: RelativePath?) throws -> MountDirectory? {
+        let directory: Directory
+        do {
+            directory = try root.directory(path)
+        } catch {
+            guard error.isAbsence else { throw error }
+            return nil
+        }
+        let mayHaveTwins = root.mayHaveTwins(in: directory)
+        if mayHaveTwins, let path, try root.twin(of: path) != nil { return nil }
+        return MountDirectory(root: root, path: path, directory: directory, mayHaveTwins: mayHaveTwins)
+    }
+
+    /// Without what is the folder's own in its root.
+    func names() throws -> [String] {
+        let list: [DirectoryEntry]
+        do {
+            list = try directory.list()
+        } catch {
+            guard error.isAbsence else { throw error }
+            return []
+        }
+        return list.compactMap(\.name).filter { name in
+            guard path == nil, let own = RelativePath(name) else { return true }
+            return !own.isInternal && !(root.traits.foldsNames && own.internalTwin != nil)
+        }
+    }
+
+    func find(_ name: String) throws -> MountTree.OnDisk? {
+        guard let status = try directory.status(ofName: name) else { return nil }
+        guard mayHaveTwins || status.type == .symlink else { return MountTree.OnDisk(status: status) }
+        guard let path = try path.map({ try $0.appending(name) }) ?? RelativePath(name) else { return nil }
+        if mayHaveTwins, try root.twin(of: path) != nil { return nil }
+        return MountTree.OnDisk(status: status, target: status.type == .symlink ? try root.readSymlink(path) : [])
     }
 }

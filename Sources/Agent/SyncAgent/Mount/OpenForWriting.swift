@@ -22,7 +22,7 @@ final class OpenForWriting: Sendable {
     private struct State {
         var files: [UInt64: Opened] = [:]
         var next = firstHandle
-        /// Waits for the first file that is due; nil while none is open.
+        /// Waits for the first file that is due. It ends by itself when none is open then: files are opened and closed often.
         var watch: Task<Void, Never>?
     }
 
@@ -53,7 +53,11 @@ final class OpenForWriting: Sendable {
             state.files[handle] = Opened(hold: hold, due: due)
             if state.watch == nil {
                 state.watch = Task { [weak self, time] in
-                    while !Task.isCancelled, let pause = self?.announceDue() { try? await time.clock.sleep(for: pause) }
+                    var pause: Duration? = Self.announcingPause
+                    while !Task.isCancelled, let next = pause {
+                        try? await time.clock.sleep(for: next)
+                        pause = self?.announceDue()
+                    }
                 }
             }
             return handle
@@ -62,14 +66,7 @@ final class OpenForWriting: Sendable {
 
     /// What the handle stood for; nil if it is none.
     func close(_ handle: UInt64) -> WritingBoard.Hold? {
-        state.withLock { state in
-            let hold = state.files.removeValue(forKey: handle)?.hold
-            if state.files.isEmpty {
-                state.watch?.cancel()
-                state.watch = nil
-            }
-            return hold
-        }
+        state.withLock { $0.files.removeValue(forKey: handle)?.hold }
     }
 
     var handles: [UInt64] { state.withLock { Array($0.files.keys) } }
@@ -83,7 +80,10 @@ final class OpenForWriting: Sendable {
                 holds.insert(file.hold)
                 state.files[handle]?.due = now + Self.announcingPause
             }
-            return (holds, state.files.values.map(\.due).min())
+            let first = state.files.values.map(\.due).min()
+            // All that is opened from now on is due later than what was waited for.
+            if first == nil { state.watch = nil }
+            return (holds, first)
         }
         if !holds.isEmpty { announce(holds) }
         return first.map { max(.zero, $0 - now) }

@@ -83,6 +83,53 @@ final class ProgramChanges: Sendable {
         }
     }
 
+    /// Makes a file under a name that nobody has, where what is new needs no line. Blocks its thread. Nil where it is not so, and
+    /// nothing was done.
+    func createNow(_ path: String, permissions: UInt16) throws -> MountReply? {
+        let name = try writable(path)
+        let found = try listing.findNow(path)
+        let isQuiet = EditorNames.isTemporary(name.name)
+        guard found.entry == nil, try isQuiet || !isLeftOut(name), let hold = folder.boards.writing.open(path) else {
+            return nil
+        }
+        var handle: UInt64?
+        var isMade = false
+        defer {
+            if !isMade {
+                if let handle { _ = files.close(handle) }
+                folder.boards.writing.close(hold)
+            }
+        }
+        let opened = try files.open(hold)
+        handle = opened
+        if isQuiet { quiet(name) }
+        guard let file = try make(name, permissions: permissions) else { return nil }
+        let onDisk = MountTree.OnDisk(status: try file.status())
+        guard let entry = MountTree.entry(name.name, found.index?.file, isDirectory: false, onDisk: onDisk) else {
+            throw MountFailure.stale
+        }
+        isMade = true
+        return MountReply(
+            .openedWriting(handle: opened, entry), LocalSocket.Enclosed(number: file.number, owner: file))
+    }
+
+    /// Nil if something has the name, or may have it in another spelling, or its directory is not here.
+    private func make(_ name: RelativePath, permissions: UInt16) throws -> OpenFile? {
+        let root = try folder.boards.places.current.get().root
+        guard let directory = try? root.directory(name.parent), !root.mayHaveTwins(in: directory) else { return nil }
+        do {
+            return try root.open(writing: name, creating: UInt32(permissions), isExclusive: true)
+        } catch {
+            guard error.code == .exists || error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func quiet(_ name: RelativePath) {
+        let time = entries.fetching.time.monotonic()
+        folder.boards.writing.quiet(name.text, until: time + EditorNames.pause, at: time)
+    }
+
     /// Has something be there to write to that is the version which the program means.
     private func prepare(
         _ name: RelativePath, _ found: MountEntry, version: UInt64, disk: UInt64, _ opening: MountOpening
@@ -114,10 +161,7 @@ final class ProgramChanges: Sendable {
 
     private func create(_ name: RelativePath, permissions: UInt16) async throws {
         let isQuiet = EditorNames.isTemporary(name.name)
-        if isQuiet {
-            let time = entries.fetching.time.monotonic()
-            folder.boards.writing.quiet(name.text, until: time + EditorNames.pause, at: time)
-        }
+        if isQuiet { quiet(name) }
         if try isLeftOut(name), !isQuiet {
             return try await claim(name, .file(permissions: UInt32(permissions)), 0)
         }

@@ -147,7 +147,7 @@ final class SmallFilesAhead: Sendable {
                         bytes.withUnsafeReadableBytes({ SHA256.digest($0) }) == block.hash
                     else { return nil }
                     recent.keep(bytes, block.hash)
-                    cache.keep(Array(bytes.readableBytesView), hash: block.hash)
+                    cache.keep(bytes, hash: block.hash)
                     return bytes
                 }
             }

@@ -6,6 +6,7 @@ import MountProtocol
 import MountRules
 import NIOCore
 import SyncDecisions
+import Synchronization
 
 /// What the program that reads may have downloaded.
 struct ReadAllowance: Sendable {
@@ -30,28 +31,21 @@ actor VersionReader {
     private static let readAheadBytes = 16 << 20
     /// A read so far ahead of a stream is the stream's: the kernel's reads overtake each other.
     private static let reachBytes = 1 << 20
+    /// Bytes that a stream delivers before they are wanted: the reader finds them in memory. More is fetched in vain by players that
+    /// seek.
+    private static let deliveredAheadBytes = 512 << 10
 
-    private final class Stream {
+    private struct Stream {
         let number: Int
-        /// The block that it delivers next.
-        var next: Int
-        /// Blocks before this are wanted.
-        var wantedEnd: Int
+        let gate: StreamGate
         var task: Task<Void, Never>?
-        var gate: CheckedContinuation<Void, Never>?
         var lastUse: Int
-
-        init(number: Int, next: Int) {
-            self.number = number
-            self.next = next
-            wantedEnd = next &+ 1
-            lastUse = number
-        }
     }
 
     private struct Waiter {
         var block: Int
         var stream: Int
+        var since: MonotonicTime
         var continuation: CheckedContinuation<ByteBuffer, any Error>
     }
 
@@ -68,6 +62,8 @@ actor VersionReader {
     private let breaker: Gate
     private let allowance: ReadAllowance
     private var streams: [Int: Stream] = [:]
+    /// Those of the streams, for readers that find their blocks in memory.
+    private let gates = Mutex<[Int: StreamGate]>([:])
     private var waiters: [Int: Waiter] = [:]
     private var nextNumber = 0
     private var lastArrival: MonotonicTime
@@ -94,27 +90,60 @@ actor VersionReader {
         lastArrival = environment.time.monotonic()
     }
 
-    /// The bytes there are in the range, verified; fewer only where the file ends.
-    func read(_ offset: Int64, _ count: Int) async throws -> [UInt8] {
-        guard count > 0, offset >= 0, offset < file.size else { return [] }
-        if offset == 0, SmallFilesAhead.isSmall(file) { ahead.read(file.name, allowance) }
-        // bounded: both are from zero on, and the count is at most a MiB
-        let last = min(offset.addingReportingOverflow(Int64(count)).partialValue, file.size) - 1
-        guard last >= offset else { return [] }
+    /// The same as `read` where all of it is in memory; nil if not. Whoever reads a block in parts waits for none but the first.
+    nonisolated func readNow(_ offset: Int64, _ count: Int) -> [UInt8]? {
+        // That the beginning of a small file is read has others fetched.
+        guard let range = range(offset, count), offset > 0 || !SmallFilesAhead.isSmall(file) else { return nil }
         var result: [UInt8] = []
         result.reserveCapacity(count)
-        for index in indices(offset, last) {
-            let block = file.blocks[index]
-            let bytes = try await self.block(index)
-            let from = max(offset.subtractingReportingOverflow(block.offset).partialValue, 0)
-            let through = min(
-                last.subtractingReportingOverflow(block.offset).partialValue, Int64(bytes.readableBytes - 1))
-            guard through >= from,
-                let part = bytes.getBytes(at: bytes.readerIndex + Int(from), length: Int(through - from) + 1)
-            else { throw MountFailure.unreadable }
-            result += part
+        for index in indices(range.lowerBound, range.upperBound) {
+            guard let bytes = recent.block(file.blocks[index].hash),
+                Self.add(bytes, of: file.blocks[index], range, to: &result)
+            else { return nil }
+            reached(index)
         }
         return result
+    }
+
+    /// A reader found a block in memory.
+    private nonisolated func reached(_ index: Int) {
+        for gate in gates.withLock({ Array($0.values) }) { gate.change { $0.reached(index) } }
+    }
+
+    /// The bytes there are in the range, verified; fewer only where the file ends.
+    func read(_ offset: Int64, _ count: Int) async throws -> [UInt8] {
+        guard let range = range(offset, count) else { return [] }
+        if offset == 0, SmallFilesAhead.isSmall(file) { ahead.read(file.name, allowance) }
+        var result: [UInt8] = []
+        result.reserveCapacity(count)
+        for index in indices(range.lowerBound, range.upperBound) {
+            let bytes = try await block(index)
+            guard Self.add(bytes, of: file.blocks[index], range, to: &result) else { throw MountFailure.unreadable }
+        }
+        return result
+    }
+
+    /// The offsets of the first and the last byte that there are; nil for none.
+    private nonisolated func range(_ offset: Int64, _ count: Int) -> ClosedRange<Int64>? {
+        guard count > 0, offset >= 0, offset < file.size else { return nil }
+        // bounded: both are from zero on, and the count is at most a MiB
+        let last = min(offset.addingReportingOverflow(Int64(count)).partialValue, file.size) - 1
+        guard last >= offset else { return nil }
+        // bounded: both are from zero on, and below the file's size
+        return offset...last
+    }
+
+    /// Adds what is in the range of a block's bytes. False if there are fewer than its size says.
+    private static func add(
+        _ bytes: ByteBuffer, of block: BlockInfo, _ range: ClosedRange<Int64>, to result: inout [UInt8]
+    ) -> Bool {
+        let from = max(range.lowerBound.subtractingReportingOverflow(block.offset).partialValue, 0)
+        let through = min(
+            range.upperBound.subtractingReportingOverflow(block.offset).partialValue, Int64(bytes.readableBytes - 1))
+        guard through >= from else { return false }
+        // bounded: from zero on, and below the count of the block's bytes
+        bytes.withUnsafeReadableBytes { result.append(contentsOf: $0[Int(from)...Int(through)]) }
+        return true
     }
 
     /// Cancels what is under way: nobody reads it any more.
@@ -123,12 +152,13 @@ actor VersionReader {
         watch?.cancel()
         for stream in streams.values { stop(stream) }
         streams = [:]
+        gates.withLock { $0 = [:] }
         for waiter in waiters.values { waiter.continuation.resume(throwing: CancellationError()) }
         waiters = [:]
     }
 
     /// The blocks of a range; by their usual size where it holds, which a search through all would be slow for.
-    private func indices(_ first: Int64, _ last: Int64) -> [Int] {
+    private nonisolated func indices(_ first: Int64, _ last: Int64) -> [Int] {
         let size = Int64(max(1, file.effectiveBlockSize))
         let (from, through) = (Int(first / size), Int(last / size))
         if through < file.blocks.count, file.blocks[from].offset <= first,
@@ -146,7 +176,10 @@ actor VersionReader {
 
     private func block(_ index: Int) async throws -> ByteBuffer {
         let hash = file.blocks[index].hash
-        if let bytes = recent.block(hash) { return bytes }
+        if let bytes = recent.block(hash) {
+            reached(index)
+            return bytes
+        }
         if file.blocks.count == 1, let bytes = await ahead.block(hash) { return bytes }
         guard !isEnded else { throw CancellationError() }
         if allowance.isSpent(), !cache.contains(hash) { throw MountFailure.overBudget }
@@ -169,21 +202,21 @@ actor VersionReader {
 
     private func stream(reaching index: Int) -> Stream? {
         let reach = max(1, Self.reachBytes / max(1, file.effectiveBlockSize))
-        return streams.values.filter { index >= $0.next && index &- $0.next <= reach }.max { $0.next < $1.next }
+        return streams.values.map { (stream: $0, next: $0.gate.next) }
+            .filter { index >= $0.next && index &- $0.next <= reach }.max { $0.next < $1.next }?.stream
     }
 
     private func wait(for index: Int, of stream: Stream) async throws -> ByteBuffer {
         nextNumber &+= 1
         let number = nextNumber
-        stream.lastUse = number
-        stream.wantedEnd = max(stream.wantedEnd, index &+ 1)
-        lastArrival = max(lastArrival, waiters.isEmpty ? environment.time.monotonic() : lastArrival)
+        streams[stream.number]?.lastUse = number
+        let now = environment.time.monotonic()
+        if waiters.isEmpty { lastArrival = max(lastArrival, now) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                waiters[number] = Waiter(block: index, stream: stream.number, continuation: continuation)
-                stream.gate?.resume()
-                stream.gate = nil
+                waiters[number] = Waiter(block: index, stream: stream.number, since: now, continuation: continuation)
+                stream.gate.change { $0.awaited(index) }
                 startWatch()
             }
         } onCancel: {
@@ -198,62 +231,73 @@ actor VersionReader {
     private func begin(at index: Int, _ holders: [DeviceID]) -> Stream {
         if streams.count >= Self.streamLimit, let oldest = streams.values.min(by: { $0.lastUse < $1.lastUse }) {
             stop(oldest)
-            streams[oldest.number] = nil
+            remove(oldest.number)
             fail(of: oldest.number, CancellationError())
         }
         nextNumber &+= 1
-        let stream = Stream(number: nextNumber, next: index)
-        streams[stream.number] = stream
+        let blockSize = max(1, file.effectiveBlockSize)
+        let gate = StreamGate(StreamProgress(first: index, limit: Self.deliveredAheadBytes / blockSize))
+        var stream = Stream(number: nextNumber, gate: gate, lastUse: nextNumber)
         let (file, folder, cache, transfers, number) = (file, folder, cache, transfers, stream.number)
         let spend = allowance.spend
-        let limit = max(2, Self.readAheadBytes / max(1, file.effectiveBlockSize))
+        let limit = max(2, Self.readAheadBytes / blockSize)
         let environment = environment
         stream.task = Task {
             let transfer = transfers.begin(folder: folder, path: file.name, bytesTotal: file.size)
             defer { transfers.end(transfer) }
             let fetch = BlockFetch(
                 folder: folder, file: file, holders: holders, environment: environment,
-                store: { block, bytes in cache.keep(Array(bytes.readableBytesView), hash: file.blocks[block].hash) },
+                store: { block, bytes in cache.keep(bytes, hash: file.blocks[block].hash) },
                 came: { count, holder in
                     spend(count)
                     transfers.came(transfer, count, from: holder)
                     transfers.progressed(transfer, by: count, from: holder)
                 })
-            let deliver: @Sendable (Int, ByteBuffer) async throws -> Void = { block, bytes in
-                try await self.delivered(block, bytes, number)
+            let deliver: @Sendable (Int, ByteBuffer) async throws -> MonotonicTime? = { block, bytes in
+                let since = try await self.delivered(block, bytes, number)
+                if block &+ 1 < file.blocks.count { await gate.wait() }
+                try Task.checkCancellation()
+                return since
             }
             do {
-                try await fetch.runInOrder(
+                try await fetch.runAhead(
                     Array(index..<file.blocks.count), readAhead: ReadAhead(limit: limit), deliver: deliver)
                 self.finished(number, CancellationError())
             } catch {
                 self.finished(number, error)
             }
         }
+        streams[number] = stream
+        gates.withLock { $0[number] = gate }
         return stream
     }
 
-    /// Hands a block to those who wait for it, and returns when the next one is wanted.
-    private func delivered(_ index: Int, _ bytes: ByteBuffer, _ number: Int) async throws {
+    @discardableResult
+    private func remove(_ stream: Int) -> Bool {
+        gates.withLock { $0[stream] = nil }
+        return streams.removeValue(forKey: stream) != nil
+    }
+
+    /// Hands a block to those who wait for it, and says since when.
+    private func delivered(_ index: Int, _ bytes: ByteBuffer, _ number: Int) throws -> MonotonicTime? {
         try Task.checkCancellation()
         recent.keep(bytes, file.blocks[index].hash)
         lastArrival = environment.time.monotonic()
         breaker.succeeded(version)
         guard let stream = streams[number] else { throw CancellationError() }
-        stream.next = index &+ 1
+        stream.gate.change { $0.delivered(index) }
+        var since: MonotonicTime?
         for (key, waiter) in waiters where waiter.block == index {
             waiters[key] = nil
+            since = min(since ?? waiter.since, waiter.since)
             waiter.continuation.resume(returning: bytes)
         }
         if waiters.isEmpty { stopWatch() }
-        while stream.wantedEnd <= stream.next, streams[number] != nil, stream.next < file.blocks.count {
-            await withCheckedContinuation { stream.gate = $0 }
-            try Task.checkCancellation()
-        }
+        return since
     }
 
     private func finished(_ number: Int, _ error: any Error) {
-        guard streams.removeValue(forKey: number) != nil else { return }
+        guard remove(number) else { return }
         let failure = MountFailure(describing: error)
         if failure != .cancelled { breaker.failed(version, failure, environment.time.monotonic()) }
         fail(of: number, failure)
@@ -269,8 +313,7 @@ actor VersionReader {
 
     private func stop(_ stream: Stream) {
         stream.task?.cancel()
-        stream.gate?.resume()
-        stream.gate = nil
+        stream.gate.stop()
     }
 
     // MARK: patience

@@ -82,9 +82,13 @@ package struct FolderAgenda: Sendable {
 
     /// These names were reported to have changed. They are looked at together with all that is reported until `due`, or
     /// until the time that was said before if that is earlier: the two ends of a rename come in reports of their own.
-    mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+    ///
+    /// - Returns: whether the next look is earlier for it.
+    @discardableResult
+    mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) -> Bool {
         reported.formUnion(paths)
-        reportedDue = min(reportedDue ?? due, due)
+        defer { reportedDue = min(reportedDue ?? due, due) }
+        return reportedDue.map { due < $0 } ?? true
     }
 
     /// Names that are not selected came, went or changed: they are counted soon, with those that follow until then.

@@ -108,8 +108,9 @@ package final class FolderInbox: Sendable {
     package func written(_ paths: [RelativePath], at now: MonotonicTime) { scanReported(paths, at: now) }
 
     private func scanReported(_ paths: [RelativePath], at now: MonotonicTime) {
-        state.withLock { $0.agenda.scanReported(paths, at: now + Self.reportPause) }
-        scanWake.notify()
+        let isFirst = state.withLock { $0.agenda.scanReported(paths, at: now + Self.reportPause) }
+        // Who waits for the first waits for those that follow it, too.
+        if isFirst { scanWake.notify() }
     }
 
     // MARK: for the runner

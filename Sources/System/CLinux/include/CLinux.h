@@ -108,8 +108,8 @@ int clinux_network_events(void);
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);
 
 // sendmsg(2) and recvmsg(2) with at most one descriptor beside the bytes, -1 for none; the count of bytes, or -1 and errno. The
-// kernel closes descriptors beyond the first.
-int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor);
+// kernel closes descriptors beyond the first. Sending does not wait for room in the socket unless `waits` is 1.
+int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor, int waits);
 int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
 
 // The user at the other end of a Unix socket (SO_PEERCRED of unix(7)); -1 and errno if nobody can tell.
