@@ -221,7 +221,7 @@ let layers = [
                     "Cryptography",
                     "Diagnosis", "FileAccess", "Phrases",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
-                    "LinkSecurity", "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Transport",
+                    "LinkSecurity", "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Threads", "Transport",
                     "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1,
                     nioPosix,

@@ -152,6 +152,41 @@ import Testing
                     folder: FolderID("photos"), directory: "a/b"))
     }
 
+    @Test func mounts() throws {
+        #expect(try parse("[mount]\n").mounting == MountingSettings())
+        let text = """
+            [mount]
+            patience = 600
+            read-budget = "20 GiB"
+            scanners = ["cataloguer", "!tumblerd"]
+
+            [[folder]]
+            id = "f"
+            path = "/f"
+            mount = "~/Films/"
+            mount-read-only = true
+            """
+        let configuration = try parse(text)
+        #expect(
+            configuration.mounting
+                == MountingSettings(patience: 600, readBudget: 20 << 30, scanners: ["cataloguer", "!tumblerd"]))
+        #expect(configuration.folders[0].mount == FolderMount(directory: "/home/anna/Films", isReadOnly: true))
+    }
+
+    @Test(
+        arguments: [
+            ("/f", nil), ("/f/a", nil), ("/", nil), ("/g/a", nil), ("/m", "/m/n"), ("/m/n", "/m"), ("/m", "/m"),
+            (nil, "/f/x"),
+        ] as [(String?, String?)])
+    func mountsThatClash(_ first: String?, _ second: String?) throws {
+        func mount(_ path: String?) -> String { path.map { "mount = \"\($0)\"\n" } ?? "" }
+        let text =
+            "[[folder]]\nid = \"f\"\npath = \"/f\"\n" + mount(first) + "[[folder]]\nid = \"g\"\npath = \"/g\"\n"
+            + mount(second)
+        #expect(failure { _ = try parse(text) }?.message.contains("director") == true)
+        #expect(try parse(text.replacing("mount = ", with: "label = ")).folders.count == 2)
+    }
+
     @Test func reach() throws {
         let (id1, id2, id3) = (testDevice(1), testDevice(2), testDevice(3))
         let configuration = try parse(
@@ -317,6 +352,12 @@ import Testing
             ("[thumbnails]\ndirectory = \"../x\"\n", .invalidValue, 2, [".thumbnails"]),
             ("[thumbnails]\ndirectory = \".stfolder/x\"\n", .invalidValue, 2, [".thumbnails"]),
             ("[thumbnails]\n\ncache = \"x\"\n", .invalidValue, 3, ["`x`"]),
+            ("[mount]\npatience = 4\n", .invalidValue, 2, ["from 5 to 600"]),
+            ("[mount]\nread-budget = \"x\"\n", .invalidValue, 2, ["GiB"]),
+            ("[mount]\nscanners = [\"/usr/bin/x\"]\n", .invalidValue, 2, ["without a path"]),
+            ("[mount]\nscanners = [\"!\"]\n", .invalidValue, 2, ["`!`"]),
+            ("[mount]\nscanner = []\n", .unknownKey, 2, ["did you mean `scanners`?"]),
+            (folder + "mount = \"m\"\n", .invalidValue, 4, ["absolute"]),
             ("name = \"a\\nb\"\n", .invalidValue, 1, ["control"]),
             ("device = [{ id = \"\(id1)\" }]\n", .wrongType, 1, ["[[device]]"]),
             ("\n[device]\nid = \"\(id1)\"\n", .wrongType, 2, ["[[device]]"]),

@@ -80,6 +80,12 @@ struct EndpointTests {
                 down: .max, connections: 8)),
         EndpointSample(Endpoints.setDevice, DeviceChange(device: "ä")),
         EndpointSample(Endpoints.setFolderRelays, FolderRelaysChange(folder: "f", relays: false)),
+        EndpointSample(Endpoints.mounts),
+        EndpointSample(Endpoints.setMounted, MountSwitch(folder: "ä b", isMounted: true)),
+        EndpointSample(
+            Endpoints.setMounted,
+            MountSwitch(
+                folder: "f", directory: "~/A b", isMounted: false, isReadOnly: true, isConfigured: false, isLazy: true)),
         EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach), EndpointSample(Endpoints.testReach),
         EndpointSample(Endpoints.doctor),
         EndpointSample(Endpoints.setNetwork, NetworkChange()),

@@ -130,6 +130,29 @@ struct RenderingTests {
         #expect(rendering.displayName(Sample.file(path)) == expected)
     }
 
+    @Test func mountsAreTables() {
+        let mounts = [
+            MountStatus(
+                folder: "library", directory: "/home/a/Lib\u{1b}rary", state: "mounted", since: "2026-11-26T07:00:00Z",
+                isReadOnly: true, isConfigured: true,
+                readers: [
+                    MountReading(
+                        program: "mpv", process: 7, path: "a\nb.mkv", files: 1, bytes: 1 << 20, bytesPerSecond: 2 << 20)
+                ], moreReaders: 2),
+            MountStatus(folder: "films", directory: "/f", state: "not-answering"),
+            MountStatus(
+                folder: "music", directory: "/m", state: "unmounted", isConfigured: true,
+                problem: ControlError(.alreadyExists, "/m is not empty. Choose an empty directory.")),
+        ]
+        let lines = MountRendering(style: Style(hasColor: false, escapesNames: true)).lines(mounts)
+        #expect(lines[0].contains("mounted") && lines[0].contains("read-only, whenever the agent starts"))
+        #expect(lines[1].contains("does not answer") && lines[2].contains("not mounted"))
+        #expect(lines[3].contains("mpv (7) reads a\\x0ab.mkv, 1.0 MiB of 1 file, 2.0 MiB/s"))
+        #expect(lines[4] == "library: more programs that read: 2")
+        #expect(lines[5] == "music: /m is not empty. Choose an empty directory.")
+        #expect(!lines.joined().contains("\u{1b}"))
+    }
+
     @Test func statusIsTables() {
         let lines = StatusRendering(style: Style(hasColor: false, escapesNames: true)).lines(.sample)
         let since = Timestamp.local(Sample.time)

@@ -1,8 +1,31 @@
 import ControlAPI
 
 extension ScriptedControl {
+    private var mountList: MountList {
+        MountList(mounts: [
+            MountStatus(
+                folder: "library", directory: "/home/a/Library", state: "mounted", since: "2026-11-26T07:00:00Z",
+                isReadOnly: true, isConfigured: true,
+                readers: [
+                    MountReading(
+                        program: "mpv", process: 7, path: "films/a.mkv", files: 1, bytes: 1 << 20, bytesPerSecond: 5000)
+                ], moreReaders: 2),
+            MountStatus(
+                folder: "music", directory: "/home/a/Music", state: "unmounted", isConfigured: true,
+                problem: ControlError(.alreadyExists, "/home/a/Music is not empty. Choose an empty directory.")),
+        ])
+    }
+
     func addNetwork(to table: inout EndpointHandlers) {
         table.on(Endpoints.setFolderRelays) { try self.note("\($0)") }
+        table.on(Endpoints.mounts) {
+            try self.note("mounts")
+            return self.mountList
+        }
+        table.on(Endpoints.setMounted) { change in
+            try self.note("\(change)")
+            return self.mountList
+        }
         table.on(Endpoints.network) {
             try self.note("network")
             return NetworkSettings(

@@ -123,7 +123,7 @@ struct Architecture {
                 "Phrases",
                 "FolderWatcher", "LinkSecurity",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
-                "SyncAgent", "SyncDecisions",
+                "SyncAgent", "SyncDecisions", "Threads",
                 "Transport", "TransportBluetooth",
                 "TransportTCP",
                 "TransportVirtual", "Trimming",

@@ -886,3 +886,29 @@ def test_this_device_is_checked(page, laptop):
         os.chmod(key, 0o600)
     page.click("Check this device")
     page.wait(lambda: page.text("[data-doctor=sum]") == "No problems found.", "the problem is gone")
+
+
+@pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("fusermount3"),
+                    reason="mounting needs /dev/fuse and fusermount3")
+def test_a_folder_is_mounted_and_unmounted(page, laptop, module_lab):
+    """Where it is mounted is kept in the configuration; what programs hold open is not taken from them."""
+    directory, row = module_lab.path("laptop-mount"), '[data-mount="photos"]'
+    page.go("activity")
+    form = "section.part details:has(form) "
+    page.wait(lambda: page.has(f"{form} summary"), "the form")
+    page.find(f"{form} summary").click()
+    field = page.find(f"{form} input[type=text]")
+    assert field.get_attribute("value") == "~/photos"
+    field.clear()
+    field.send_keys(directory, Keys.ENTER)
+    page.wait(lambda: page.has(row) and "mounted" in page.text(row), "it is mounted")
+    assert "whenever the agent starts" in page.text(row) and directory in page.text(row)
+    assert "readme.txt" in os.listdir(directory)
+    assert f'mount = "{directory}"' in read(laptop.file("config.toml")).decode()
+    with open(os.path.join(directory, "readme.txt"), "rb"):
+        page.click("Unmount photos", within=row)
+        page.wait(lambda: f"({os.getpid()})" in page.text("body"), "who uses it is named")
+    assert os.listdir(directory)
+    page.click("Unmount photos", within=row)
+    page.wait(lambda: not page.has(row), "it is not mounted any more")
+    assert os.listdir(directory) == [] and "mount = " not in read(laptop.file("config.toml")).decode().replace("#   mount = ", "")

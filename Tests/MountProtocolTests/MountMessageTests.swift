@@ -12,9 +12,12 @@ import Testing
         isHere: false, target: [0xFF, 0, 1])
 
     static let requests: [MountRequest] = [
-        .hello(version: 1, folder: "films"), .list(directory: "", after: nil, limit: 1000),
+        .hello(
+            version: MountLimits.version, folder: "films",
+            MountOrigin(directory: "/home/a/Films ü", startedAt: .max, isReadOnly: true)),
+        .list(directory: "", after: nil, limit: 1000),
         .list(directory: "a/b", after: "c", limit: 1), .look(path: "a"),
-        .open(path: "a", version: 3, disk: 4, onlyHere: true, group: .max),
+        .open(path: "a", version: 3, disk: 4, onlyHere: true, MountCaller(group: .max, thread: 7)),
         .read(handle: 1, offset: .max, count: 1 << 20),
         .close(handle: .max), .space, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
         .openWriting(path: "a", version: 3, disk: 4, [.creates, .isExclusive, .truncates], permissions: 0o600),
@@ -30,6 +33,7 @@ import Testing
         .bytes([1, 2, 3]), .bytes([]),
         .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
         .everythingChanged, .access(.receivesOnly), .access(.writable), .openedWriting(handle: 1 << 63, entry),
+        .settings(MountSettings(patience: 600, readBudget: 1 << 40, scanners: ["a", "!b"])), .settings(MountSettings()),
     ]
 
     @Test(arguments: requests) func requestsComeBack(_ request: MountRequest) throws {

@@ -192,6 +192,11 @@ import Testing
     @Test func scannersAreKnownByName() {
         #expect(Callers.isScanner(command: "tracker-extract\n") && Callers.isScanner(command: "tumblerd"))
         #expect(!Callers.isScanner(command: "cat\n") && !Callers.isScanner(command: ""))
+        let names = ["photo-cataloguer", "!tumblerd", "tumblerd"]
+        #expect(Callers.isScanner(command: "photo-catalogue\n", names), "the kernel keeps 15 bytes")
+        #expect(!Callers.isScanner(command: "photo-catalog\n", names))
+        #expect(!Callers.isScanner(command: "tumblerd\n", names), "the first that fits decides")
+        #expect(Callers.isScanner(command: "baloo_file\n", names) && !Callers.isScanner(command: "", ["", "!"]))
         let status = "Name:\tpool-nemo\nTgid:\t4711\nPid:\t4712\nPPid:\t12\n"
         #expect(Callers.process(status: status) == 4711 && Callers.parent(status: status) == 12)
         #expect(Callers.process(status: "Tgid:\tx\n") == nil && Callers.parent(status: "") == nil)

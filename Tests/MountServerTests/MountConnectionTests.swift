@@ -32,7 +32,7 @@ import Testing
             }
         }
 
-        func follow(_ send: @Sendable (MountAnswer) -> Void) async {}
+        func follow(_ send: @escaping @Sendable (MountAnswer) -> Void) async {}
 
         func end() async { close.finish() }
     }
@@ -47,8 +47,8 @@ import Testing
         let connection = MountConnection(socket: socket, begin: { _ in session }, logger: Logger(label: "test"))
         let (frames, say) = AsyncStream.makeStream(of: MountFrame.self)
         let running = Task { await connection.run(frames) }
-        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs").frame(number: 0))
-        say.yield(MountRequest.open(path: "a", version: 1, disk: 0, onlyHere: false, group: 0).frame(number: 1))
+        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0))
+        say.yield(MountRequest.open(path: "a", version: 1, disk: 0, onlyHere: false, MountCaller()).frame(number: 1))
         say.yield(MountRequest.ping.frame(number: 2))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
         defer { buffer.deallocate() }
@@ -74,8 +74,8 @@ import Testing
             socket: LocalSocket(owning: ends[0]), begin: { _ in session }, logger: Logger(label: "test"))
         let (frames, say) = AsyncStream.makeStream(of: MountFrame.self)
         let running = Task { await connection.run(frames) }
-        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs").frame(number: 0))
-        say.yield(MountRequest.open(path: "a", version: 1, disk: 0, onlyHere: false, group: 0).frame(number: 1))
+        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0))
+        say.yield(MountRequest.open(path: "a", version: 1, disk: 0, onlyHere: false, MountCaller()).frame(number: 1))
         say.yield(MountRequest.cancel(number: 1).frame(number: 2))
         var closed = session.closed.makeAsyncIterator()
         #expect(await closed.next() == LateSession.handle)

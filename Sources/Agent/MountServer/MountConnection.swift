@@ -25,12 +25,12 @@ final class MountConnection: Sendable {
     }
 
     private let socket: LocalSocket
-    private let begin: @Sendable (String) async throws(MountFailure) -> any MountSession
+    private let begin: @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     private let logger: Logger
     private let state = Mutex(State())
 
     init(
-        socket: LocalSocket, begin: @escaping @Sendable (String) async throws(MountFailure) -> any MountSession,
+        socket: LocalSocket, begin: @escaping @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession,
         logger: Logger
     ) {
         self.socket = socket
@@ -62,13 +62,13 @@ final class MountConnection: Sendable {
     }
 
     private func greet(_ frame: MountFrame) async -> (any MountSession)? {
-        guard case .hello(let version, let folder)? = try? MountRequest(frame) else { return nil }
+        guard case .hello(let version, let folder, let origin)? = try? MountRequest(frame) else { return nil }
         guard version == MountLimits.version else {
             reply(frame.number, MountReply(.failed(.wrongVersion)))
             return nil
         }
         do throws(MountFailure) {
-            let session = try await begin(folder)
+            let session = try await begin(MountGreeting(folder: folder, origin: origin, process: socket.process))
             state.withLock { $0.session = session }
             if case .space(let space) = await session.answer(.space).answer {
                 reply(frame.number, MountReply(.welcome(space: space, session.access)))

@@ -11,14 +11,14 @@ package final class MountServer: Service, Sendable {
     private static let connectionLimit = 16
 
     private let path: String
-    /// Begins a session for a folder's id.
-    private let begin: @Sendable (String) async throws(MountFailure) -> any MountSession
+    /// Begins a session of a folder.
+    private let begin: @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     private let logger: Logger
     private let connections = Guarded<[Int: LocalSocket]>([:])
 
     package init(
         path: String, logger: Logger,
-        begin: @escaping @Sendable (String) async throws(MountFailure) -> any MountSession
+        begin: @escaping @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     ) {
         self.path = path
         self.logger = logger

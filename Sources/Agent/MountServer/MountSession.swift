@@ -1,6 +1,19 @@
 import LocalSocket
 import MountProtocol
 
+/// Which folder a mount is of, and which mount it is.
+package struct MountGreeting: Sendable {
+    /// The folder's id.
+    package var folder: String
+    package var origin: MountOrigin
+    /// Its process; 0 if the kernel does not say.
+    package var process: Int32
+
+    package init(folder: String, origin: MountOrigin, process: Int32) {
+        (self.folder, self.origin, self.process) = (folder, origin, process)
+    }
+}
+
 /// What answers a mount: one folder, from the mount's first message to the end of its connection.
 package protocol MountSession: Sendable {
     /// What needs nothing but the index and the disk, which the caller's thread waits for. Nil for all else, of which nothing was done:
@@ -11,7 +24,7 @@ package protocol MountSession: Sendable {
     /// What becomes of changes that programs make.
     var access: MountAccess { get }
     /// Says what changed in the folder until the task is cancelled.
-    func follow(_ send: @Sendable (MountAnswer) -> Void) async
+    func follow(_ send: @escaping @Sendable (MountAnswer) -> Void) async
     /// The connection is over: nothing is read for it any more.
     func end() async
 }

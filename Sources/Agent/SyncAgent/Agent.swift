@@ -49,6 +49,8 @@ package final class Agent: Service, Sendable {
     let tasks: AgentTasks
     private let networks: NetworkWatch
     let reach: (any WideReach)?
+    let mounts: MountBoard
+    let mountKeeper: MountKeeper
     let startedAt: WallTime
     private let pauses: PauseEnder
     private let radio: RadioFollower
@@ -127,7 +129,11 @@ package final class Agent: Service, Sendable {
             file: UploadFile(path: setup.places.uploads), find: { folders.folder($0) }, threads: fetching.threads,
             time: time, logger: logger)
         let inbox = IntroductionInbox(configuration)
-        let pausesChanged = Signal()
+        let (pausesChanged, mountsChanged) = (Signal(), Signal())
+        mounts = MountBoard(now: time.monotonic)
+        mountKeeper = MountKeeper(
+            configuration: configuration, board: mounts, tools: setup.mounts, changed: mountsChanged, time: time,
+            logger: logger, begin: { [tasks] in tasks.start($0) })
         let sessions = SessionKeeper(
             configuration: configuration, rates: rates, policies: policies, folders: folders, devices: devices,
             index: index, events: events, tasks: tasks,
@@ -151,7 +157,8 @@ package final class Agent: Service, Sendable {
                 dialTest: Self.testDial(over: setup.testTransport, pairing: pairing),
                 heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
                 logger: logger),
-            watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
+            watchProgram: setup.watchProgram, pausesChanged: pausesChanged, mountsChanged: mountsChanged,
+            radioChanged: radio.changed)
         changes = ConfigurationChanges(
             file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
         pauses = PauseEnder(
@@ -246,6 +253,7 @@ package final class Agent: Service, Sendable {
                 group.addTask { await self.radio.run() }
                 group.addTask { await self.admins.run() }
                 group.addTask { await self.uploads.run() }
+                group.addTask { await self.mountKeeper.run() }
                 if let board = self.setup.notices { group.addTask { await self.noticeFollower(board).run() } }
                 await self.tasks.run()
                 group.cancelAll()

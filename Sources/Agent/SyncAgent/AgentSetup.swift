@@ -82,6 +82,8 @@ package struct AgentSetup: Sendable {
     package var machine: (any MachineStateSource)?
     /// Where people are notified of what happens; nil for nowhere.
     package var notices: (any NoticeBoard)?
+    /// What mounts folders; nil where they cannot be mounted by the agent.
+    package var mounts: MountTools?
     package var time: AgentTime
     /// The program that watches directories; nil for scans only.
     package var watchProgram: String?
@@ -95,7 +97,7 @@ package struct AgentSetup: Sendable {
         testTransport: (any LinkTransport)? = nil, nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
         web: Web? = nil, examine: (@Sendable () -> MachineFacts)? = nil, machine: (any MachineStateSource)? = nil,
-        notices: (any NoticeBoard)? = nil, time: AgentTime = .system,
+        notices: (any NoticeBoard)? = nil, mounts: MountTools? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -112,6 +114,7 @@ package struct AgentSetup: Sendable {
         self.examine = examine
         self.machine = machine
         self.notices = notices
+        self.mounts = mounts
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger

@@ -116,58 +116,62 @@ static const unsigned char file_27[] = {
 };
 
 static const unsigned char file_28[] = {
-#embed "page/pairing.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/style.css"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_41[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_42[] = {
 #embed "page/words.js"
 };
 
@@ -204,20 +208,21 @@ static const struct web_page_file files[] = {
     {"invitations.js", file_25, sizeof file_25},
     {"language.js", file_26, sizeof file_26},
     {"log.js", file_27, sizeof file_27},
-    {"pairing.js", file_28, sizeof file_28},
-    {"parts.js", file_29, sizeof file_29},
-    {"reach.js", file_30, sizeof file_30},
-    {"ready.js", file_31, sizeof file_31},
-    {"refused.js", file_32, sizeof file_32},
-    {"settings-patterns.js", file_33, sizeof file_33},
-    {"settings-row.js", file_34, sizeof file_34},
-    {"settings-words.js", file_35, sizeof file_35},
-    {"settings.js", file_36, sizeof file_36},
-    {"sha256.js", file_37, sizeof file_37},
-    {"style.css", file_38, sizeof file_38},
-    {"upload.js", file_39, sizeof file_39},
-    {"views.css", file_40, sizeof file_40},
-    {"words.js", file_41, sizeof file_41},
+    {"mounts.js", file_28, sizeof file_28},
+    {"pairing.js", file_29, sizeof file_29},
+    {"parts.js", file_30, sizeof file_30},
+    {"reach.js", file_31, sizeof file_31},
+    {"ready.js", file_32, sizeof file_32},
+    {"refused.js", file_33, sizeof file_33},
+    {"settings-patterns.js", file_34, sizeof file_34},
+    {"settings-row.js", file_35, sizeof file_35},
+    {"settings-words.js", file_36, sizeof file_36},
+    {"settings.js", file_37, sizeof file_37},
+    {"sha256.js", file_38, sizeof file_38},
+    {"style.css", file_39, sizeof file_39},
+    {"upload.js", file_40, sizeof file_40},
+    {"views.css", file_41, sizeof file_41},
+    {"words.js", file_42, sizeof file_42},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

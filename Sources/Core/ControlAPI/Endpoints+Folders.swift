@@ -4,7 +4,7 @@ extension Endpoints {
     static let folderEndpoints: [any AnyEndpoint] = [
         folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRelays,
         setFolderRole, perform,
-        scan, scrub,
+        mounts, setMounted, scan, scrub,
         refused, settleRefused,
     ]
 
@@ -43,6 +43,15 @@ extension Endpoints {
     package static let perform = Endpoint(
         .post, "/v1/folders/action", "Override, revert, confirm or repair", body(FolderAction.self),
         FolderActionOutcome.self, errors: [.noSuchFolder], canBeJob: true)
+
+    /// What of the same is in `status`.
+    package static let mounts = Endpoint(.get, "/v1/mounts", "Mounted folders", nothing, MountList.self)
+
+    /// Mounts or unmounts a folder and returns when programs can use the directory, or cannot any more. Throws `busy` with the
+    /// programs that use it; changes nothing, the configuration included, when it throws.
+    package static let setMounted = Endpoint(
+        .patch, "/v1/mounts", "Mount or unmount a folder", body(MountSwitch.self), MountList.self,
+        errors: [.noSuchFolder, .alreadyExists, .busy])
 
     /// Reads this disk and returns when the index has what was found.
     package static let scan = Endpoint(

@@ -25,6 +25,8 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var problems: [String]
     /// How many devices and folders wait to be let in; nil from an agent that does not say.
     package var pending: Int?
+    /// Mounted folders, and those that are to be mounted; nil from an agent that does not say.
+    package var mounts: [MountStatus]?
 
     package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
@@ -32,7 +34,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
         folders: [FolderStatus], devices: [DeviceStatus],
         transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
-        pending: Int? = nil
+        pending: Int? = nil, mounts: [MountStatus]? = nil
     ) {
         self.device = device
         self.name = name
@@ -49,6 +51,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
         self.policies = policies
         self.problems = problems
         self.pending = pending
+        self.mounts = mounts
     }
 }
 

@@ -167,6 +167,8 @@ package enum MountAnswer: Equatable, Sendable {
     case everythingChanged
     /// Said unasked: what becomes of changes from now on.
     case access(MountAccess)
+    /// Said unasked: what the configuration says from now on.
+    case settings(MountSettings)
 
     /// The handle that the receiver has to close.
     package var openedHandle: UInt64? {
@@ -178,7 +180,7 @@ package enum MountAnswer: Equatable, Sendable {
 
     private enum Kind: UInt8 {
         case welcome = 101, page, entry, opened, openedAbsent, bytes, space, done, failed, changed, everythingChanged
-        case openedWriting, access
+        case openedWriting, access, settings
     }
 
     package func frame(number: UInt64) -> MountFrame {
@@ -223,6 +225,9 @@ package enum MountAnswer: Equatable, Sendable {
         case .access(let access):
             kind = .access
             writer.write(access.rawValue)
+        case .settings(let settings):
+            kind = .settings
+            settings.write(to: &writer)
         }
         return MountFrame(kind: kind.rawValue, number: number, content: writer.bytes)
     }
@@ -262,6 +267,7 @@ package enum MountAnswer: Equatable, Sendable {
             self = .changed(paths)
         case .everythingChanged: self = .everythingChanged
         case .access: self = .access(try reader.access())
+        case .settings: self = .settings(try MountSettings(&reader))
         }
         try reader.end()
     }

@@ -50,6 +50,9 @@ struct MountReader {
 
     mutating func path() throws(MountProtocolError) -> String { try text(atMost: MountLimits.pathByteCount) }
 
+    /// Leaves what follows unread.
+    mutating func skip() { rest = [] }
+
     func end() throws(MountProtocolError) {
         guard rest.isEmpty else { throw MountProtocolError(.tooLong) }
     }

@@ -1,13 +1,13 @@
 /// What a mount asks the agent. Paths are relative to the folder's root, empty for the root itself.
 package enum MountRequest: Equatable, Sendable {
-    /// The first message: which folder it is about.
-    case hello(version: UInt32, folder: String)
+    /// The first message: which folder it is about, and who asks.
+    case hello(version: UInt32, folder: String, MountOrigin)
     /// Names in `directory` behind `after` (nil: from the first), by their bytes.
     case list(directory: String, after: String?, limit: UInt32)
     case look(path: String)
     /// Opens a version of a file for reading, or the file on this disk that has the number `disk` (0 for none). With `onlyHere`,
-    /// what is not on this disk is refused with `noData`. `group` is the process group of the program, 0 if it is not known.
-    case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool, group: UInt32)
+    /// what is not on this disk is refused with `noData`.
+    case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool, MountCaller)
     case read(handle: UInt64, offset: UInt64, count: UInt32)
     case close(handle: UInt64)
     case space
@@ -43,10 +43,11 @@ package enum MountRequest: Equatable, Sendable {
         var writer = MountWriter()
         let kind: Kind
         switch self {
-        case .hello(let version, let folder):
+        case .hello(let version, let folder, let origin):
             kind = .hello
             writer.write(version)
             writer.write(folder)
+            origin.write(to: &writer)
         case .list(let directory, let after, let limit):
             kind = .list
             writer.write(directory)
@@ -55,13 +56,14 @@ package enum MountRequest: Equatable, Sendable {
         case .look(let path):
             kind = .look
             writer.write(path)
-        case .open(let path, let version, let disk, let onlyHere, let group):
+        case .open(let path, let version, let disk, let onlyHere, let caller):
             kind = .open
             writer.write(path)
             writer.write(version)
             writer.write(disk)
             writer.write(onlyHere)
-            writer.write(group)
+            writer.write(caller.group)
+            writer.write(caller.thread)
         case .read(let handle, let offset, let count):
             kind = .read
             writer.write(handle)
@@ -89,7 +91,7 @@ package enum MountRequest: Equatable, Sendable {
         guard let kind = Kind(rawValue: frame.kind) else { throw MountProtocolError(.unknownKind) }
         var reader = MountReader(frame.content[...])
         switch kind {
-        case .hello: self = .hello(version: try reader.integer(), folder: try reader.path())
+        case .hello: self = try Self.hello(&reader)
         case .list:
             let (directory, after) = (try reader.path(), try reader.text(atMost: MountLimits.nameByteCount))
             let limit: UInt32 = try reader.integer()
@@ -100,7 +102,8 @@ package enum MountRequest: Equatable, Sendable {
         case .open:
             self = .open(
                 path: try reader.path(), version: try reader.integer(), disk: try reader.integer(),
-                onlyHere: try reader.flag(), group: try reader.integer())
+                onlyHere: try reader.flag(),
+                MountCaller(group: try reader.integer(), thread: try reader.integer()))
         case .read:
             let (handle, offset): (UInt64, UInt64) = (try reader.integer(), try reader.integer())
             let count: UInt32 = try reader.integer()
@@ -114,6 +117,16 @@ package enum MountRequest: Equatable, Sendable {
         default: self = try Self.change(kind, &reader)
         }
         try reader.end()
+    }
+
+    /// What a mount of another version says behind its version is not read: it is answered which version is wanted.
+    private static func hello(_ reader: inout MountReader) throws(MountProtocolError) -> Self {
+        let (version, folder): (UInt32, String) = (try reader.integer(), try reader.path())
+        guard version == MountLimits.version else {
+            reader.skip()
+            return .hello(version: version, folder: folder, MountOrigin())
+        }
+        return .hello(version: version, folder: folder, try MountOrigin(&reader))
     }
 
     // MARK: changes

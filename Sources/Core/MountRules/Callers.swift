@@ -11,8 +11,20 @@ package enum Callers {
         "recollindex",
     ]
 
-    package static func isScanner(command: String) -> Bool {
-        scanners.contains(String(command.prefix { $0 != "\n" }))
+    /// - Parameters:
+    ///   - command: /proc/PID/comm of proc_pid_comm(5).
+    ///   - names: what the configuration adds, or takes out with `!` before it; the first that fits decides.
+    package static func isScanner(command: String, _ names: [String] = []) -> Bool {
+        let command = String(command.prefix { $0 != "\n" })
+        guard !command.isEmpty else { return false }
+        for name in names {
+            let isExcluded = name.hasPrefix("!")
+            // The kernel keeps 15 bytes of a name.
+            if (isExcluded ? name.dropFirst() : name[...]).utf8.prefix(15).elementsEqual(command.utf8) {
+                return !isExcluded
+            }
+        }
+        return scanners.contains(command)
     }
 
     /// The process that a thread belongs to.

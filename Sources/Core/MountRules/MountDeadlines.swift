@@ -6,7 +6,11 @@ package enum MountDeadlines {
     /// A read whose block does not come: counted from the last block that came.
     package static let patience = Duration.seconds(20)
     /// The agent ends reads itself by the patience; if it does not, the mount does.
-    package static let read = patience + .milliseconds(4500)
+    package static let read = readLimit(patience: patience)
+
+    /// The same where another patience is configured.
+    package static func readLimit(patience: Duration) -> Duration { patience + .milliseconds(4500) }
+
     /// What changes names or what is selected: waits for a scan or a pull of the folder that is under way.
     package static let change = Duration.seconds(60)
     /// Opening what is not here for writing, which has all of it downloaded first; the agent ends it when nothing comes. Who waits

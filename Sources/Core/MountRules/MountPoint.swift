@@ -50,6 +50,8 @@ package struct MountedFolder: Equatable, Sendable {
     package var directory: String
     package var folder: String
 
+    package init(directory: String, folder: String) { (self.directory, self.folder) = (directory, folder) }
+
     /// Those of the text of /proc/self/mountinfo.
     package static func all(in text: String) -> [MountedFolder] {
         text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in

@@ -43,14 +43,18 @@ final class AgentLink: Sendable {
 
     private let path: String
     private let folder: String
+    private let origin: MountOrigin
     private let state = Guarded(State())
     private let numbers = Atomic<UInt64>(1)
     private let report: @Sendable (MountAnswer) -> Void
 
     /// - Parameter report: is told what the agent says unasked, and `welcome` at each connection; does not block.
-    init(socket path: String, folder: String, report: @escaping @Sendable (MountAnswer) -> Void) {
+    init(
+        socket path: String, folder: String, origin: MountOrigin, report: @escaping @Sendable (MountAnswer) -> Void
+    ) {
         self.path = path
         self.folder = folder
+        self.origin = origin
         self.report = report
     }
 
@@ -145,7 +149,7 @@ final class AgentLink: Sendable {
 
     /// Greets and takes answers until the connection ends. True if the agent took the mount.
     private func receive(_ socket: LocalSocket) -> Bool {
-        socket.send(MountRequest.hello(version: MountLimits.version, folder: folder).frame(number: 0).bytes)
+        socket.send(MountRequest.hello(version: MountLimits.version, folder: folder, origin).frame(number: 0).bytes)
         var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
         var descriptors: [CInt] = []
         var isWelcome = false
@@ -208,7 +212,7 @@ final class AgentLink: Sendable {
         var descriptor: CInt?
         switch answer {
         case .opened, .openedWriting: descriptor = descriptors.isEmpty ? nil : descriptors.removeFirst()
-        case .changed, .everythingChanged, .access: return report(answer)
+        case .changed, .everythingChanged, .access, .settings: return report(answer)
         default: break
         }
         let (taken, generation) = state.quietly { ($0.pending.take(number), $0.generation) }
@@ -316,9 +320,9 @@ enum Caller {
         return read("/proc/\(thread)/status").flatMap { Callers.parent(status: $0) } ?? 0
     }
 
-    static func isScanner(_ process: pid_t) -> Bool {
+    static func isScanner(_ process: pid_t, _ names: [String]) -> Bool {
         guard process > 0 else { return false }
-        return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0) } ?? false
+        return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0, names) } ?? false
     }
 
     private static func read(_ path: String) -> String? {

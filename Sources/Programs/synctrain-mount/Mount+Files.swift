@@ -13,10 +13,11 @@ extension Mount {
             return openWriting(request, number, node, info)
         }
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
-        let group = Caller.group(of: request.caller)
+        let caller = MountCaller(
+            group: Caller.group(of: request.caller), thread: UInt32(clamping: max(0, request.caller)))
         let question = MountRequest.open(
             path: node.path, version: node.entry.version, disk: node.entry.disk,
-            onlyHere: scanners.areCalling(request.caller, opening: number), group: group)
+            onlyHere: scanners.areCalling(request.caller, opening: number), caller)
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
             var info = info.raw
@@ -34,7 +35,7 @@ extension Mount {
                     handle = .absent(
                         AbsentFile(
                             node: number, path: node.path, version: node.entry.version, handle: remote,
-                            generation: answer.generation, group: group))
+                            generation: answer.generation, caller: caller))
                 default: return request.fail(EIO)
                 }
             case .failure(let failure): return failOpening(request, node.path, failure)
@@ -82,7 +83,7 @@ extension Mount {
         case .absent(let file):
             read(
                 request, file, offset: UInt64(offset), count: UInt32(clamping: min(count, MountLimits.readByteCount)),
-                until: Clock.now + MountDeadlines.read)
+                until: Clock.now + terms.limit)
         }
     }
 
@@ -116,7 +117,7 @@ extension Mount {
         _ request: Request, _ file: AbsentFile, until end: Duration, then: @escaping @Sendable () -> Void
     ) {
         let question = MountRequest.open(
-            path: file.path, version: file.version, disk: 0, onlyHere: false, group: file.group)
+            path: file.path, version: file.version, disk: 0, onlyHere: false, file.caller)
         ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
             switch result {
             case .success(let answer):

@@ -300,7 +300,7 @@ extension Mount {
 extension Mount {
     private func setBudget(_ request: Request, _ value: UnsafeRawBufferPointer) {
         guard let wanted = ReadBudget(parsing: value) else { return request.fail(EINVAL) }
-        settle(request, Self.setting(wanted)) { [self] in budget.withLock { $0 = wanted } }
+        settle(request, ReadTerms.setting(wanted)) { [self] in terms.setBudget(wanted) }
     }
 }
 

@@ -31,17 +31,18 @@ final class Mount: Sendable {
     let scanners = Scanners()
     /// What becomes of changes that programs make; as the agent said last.
     let access = Mutex(MountAccess.writable)
-    /// How much each program may have downloaded; as it was set last.
-    let budget = Mutex(ReadBudget())
+    let terms = ReadTerms()
     /// Whether the file system is mounted for writing.
     let isWritable = Atomic(false)
     let (user, group) = (getuid(), getgid())
 
-    init(socket: String, folder: String) {
+    init(socket: String, folder: String, origin: MountOrigin) {
         let invalidation = Invalidation()
         self.invalidation = invalidation
         let refresh = Mutex<(@Sendable (MountAnswer) -> Void)?>(nil)
-        let link = AgentLink(socket: socket, folder: folder) { answer in refresh.withLock { $0 }?(answer) }
+        let link = AgentLink(socket: socket, folder: folder, origin: origin) { answer in
+            refresh.withLock { $0 }?(answer)
+        }
         agent = link
         refresh.withLock { $0 = { [weak self] in self?.heard($0) } }
     }
@@ -53,8 +54,7 @@ final class Mount: Sendable {
             self.access.withLock { $0 = access }
             self.space.withLock { $0 = space }
             // The agent forgets it with the connection.
-            let budget = budget.withLock { $0 }
-            if budget.limit != nil { agent.askFirst(Self.setting(budget)) }
+            if let setting = terms.setting { agent.askFirst(setting) }
             // What changed while nobody was connected was not said.
             if agent.generation > 0 { invalidation.add(.everything) }
         case .changed(let paths):
@@ -65,12 +65,11 @@ final class Mount: Sendable {
             invalidation.add(.everything)
             refreshSpace()
         case .access(let access): self.access.withLock { $0 = access }
+        case .settings(let settings):
+            terms.follow(settings)
+            scanners.names.withLock { $0 = settings.scanners }
         default: break
         }
-    }
-
-    static func setting(_ budget: ReadBudget) -> MountRequest {
-        .setAttribute(path: "", name: AttributeName.budget, value: Array(budget.text.utf8))
     }
 
     private func refreshSpace() {

@@ -55,8 +55,12 @@ enum MountProgram {
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, number) }
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
-        let mount = Mount(socket: arguments.socket, folder: arguments.folder)
-        mount.budget.withLock { $0 = ReadBudget(limit: arguments.readBudget) }
+        let mount = Mount(
+            socket: arguments.socket, folder: arguments.folder,
+            origin: MountOrigin(
+                directory: arguments.directory, startedAt: UInt64(clamping: time(nil)),
+                isReadOnly: arguments.isReadOnly))
+        if let budget = arguments.readBudget { mount.terms.setBudget(ReadBudget(limit: budget)) }
         guard mount.agent.start() else { return fail("No thread is left.", arguments) }
         if let failure = mount.agent.waitForConnection(atMost: connectionPatience) {
             let text =

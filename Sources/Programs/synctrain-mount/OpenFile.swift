@@ -17,15 +17,15 @@ final class AbsentFile: Sendable {
     let node: UInt64
     let path: String
     let version: UInt64
-    /// The process group of the program that opened it.
-    let group: UInt32
+    /// The program that opened it.
+    let caller: MountCaller
     let place: Mutex<(handle: UInt64, generation: Int)>
 
-    init(node: UInt64, path: String, version: UInt64, handle: UInt64, generation: Int, group: UInt32) {
+    init(node: UInt64, path: String, version: UInt64, handle: UInt64, generation: Int, caller: MountCaller) {
         self.node = node
         self.path = path
         self.version = version
-        self.group = group
+        self.caller = caller
         place = Mutex((handle, generation))
     }
 }

@@ -175,7 +175,7 @@ extension Mount {
             guard path.isEmpty else { return request.fail(ENODATA) }
             let isReadOnly = !isWritable.load(ordering: .relaxed)
             let access = isReadOnly ? "read-only" : access.withLock { $0.text }
-            let text = name == AttributeName.access ? access : budget.withLock { $0.text }
+            let text = name == AttributeName.access ? access : terms.budget.text
             return request.reply(Array(text.utf8), size: size)
         }
         if name == "error" {

@@ -6,20 +6,34 @@ import Glibc
 import MountRules
 import Phrases
 
-/// A mount that is wanted.
-struct WantedMount {
-    var folder: String
-    /// With its links resolved.
-    var directory: String
-    var isReadOnly: Bool
-    /// Bytes that a program may download within 10 minutes; nil for any number.
-    var readBudget: Int64?
+/// What a mount's process needs of the agent's places.
+struct MountPlaces: Sendable {
+    /// The agent's socket for mounts.
+    var socket: String
+    var logFile: String
+}
+
+extension MountPlaces {
+    init(_ places: CommandEnvironment.Places) {
+        let runtime = places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex)
+        self.init(socket: runtime + "/mount.sock", logFile: places.logFile)
+    }
 }
 
 /// Mounts and unmounts: what is done with the system for it.
 enum Mounting {
     private static let program = "synctrain-mount"
-    private static let unmountProgram = "fusermount3"
+    static let unmountProgram = "fusermount3"
+    /// For what blocks: tasks' own threads are few, and the mount asks the agent, which may be this process.
+    private static let threads: any DiskThreads = .singleton
+
+    /// A mount that is in place.
+    struct Started {
+        /// Its process, whose end the caller waits for, or leaves to init.
+        var process: pid_t
+        /// Why programs can change nothing in it; nil if they can, or are not to.
+        var refusal: String?
+    }
 
     /// The mounted folders of this machine that this process sees.
     static func all() throws(ControlError) -> [MountedFolder] {
@@ -95,32 +109,42 @@ enum Mounting {
         }
     }
 
-    /// Links followed; of what does not exist, those of the directory above.
-    private static func resolved(_ path: String) -> String {
-        if let found = realpath(path, nil) {
-            defer { free(found) }
-            return String(cString: found)
-        }
+    /// Links followed, those of the directory above alone where nothing is there. The directory itself is not looked at: a mount
+    /// whose process is stopped would not answer.
+    static func resolved(_ path: String, links: Int = 8) -> String {
         var parts = path.split(separator: "/")
         guard let name = parts.popLast() else { return "/" }
-        let parent = resolved("/" + parts.joined(separator: "/"))
-        return (parent == "/" ? "" : parent) + "/" + name
+        let above = "/" + parts.joined(separator: "/")
+        if name == "." || name == ".." { return real(path) ?? path }
+        let parent = real(above) ?? resolved(above, links: links)
+        let whole = (parent == "/" ? "" : parent) + "/" + name
+        guard links > 0, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: whole) else {
+            return whole
+        }
+        return resolved(target.hasPrefix("/") ? target : parent + "/" + target, links: links - 1)
+    }
+
+    private static func real(_ path: String) -> String? {
+        guard let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        return String(cString: found)
     }
 
     // MARK: mounting
 
     /// Starts the program that mounts, in a session of its own, and returns when the tree can be used.
     ///
-    /// - Returns: why programs can change nothing in it; nil if they can, or are not to.
-    static func start(_ places: CommandEnvironment.Places, _ mount: WantedMount) async throws -> String? {
+    /// - Throws: `ControlError`; the program has ended then.
+    static func start(_ places: MountPlaces, _ mount: WantedMount) async throws -> Started {
         let executable = try mountProgram()
         var pipe: [CInt] = [-1, -1]
         guard pipe2(&pipe) else { throw ControlError(.failed, "No descriptor is left. Close some programs.") }
         let (reading, writing) = (pipe[0], pipe[1])
         defer { close(reading) }
+        let process: pid_t
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
-            _ = try ChildProcess.start(
+            process = try ChildProcess.start(
                 executable, arguments(places, mount, ready: 3),
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
                 signals: AgentProcess.ignoredSignals, upTo: 3
@@ -134,20 +158,22 @@ enum Mounting {
         } catch {
             throw ControlError(.failed, "\(executable) cannot be started: \(error.reason).", path: executable)
         }
-        let word = await Task.detached { line(from: reading) }.value
+        let word = try await threads.runIfActive { line(from: reading) }
         guard word == "ready" || word.hasPrefix("ready ") else {
+            // It ends by itself once it has said why.
+            _ = try await threads.runIfActive { waitpid(process, nil, 0) }
             throw ControlError(
                 .failed, message: word.isEmpty ? translated("\(program) ended at once. See \(places.logFile).") : word,
                 path: mount.directory)
         }
-        return word == "ready" ? nil : String(word.dropFirst("ready ".count))
+        return Started(process: process, refusal: word == "ready" ? nil : String(word.dropFirst("ready ".count)))
     }
 
     /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
     /// SIGTERM.
     ///
     /// - Throws: `failed` if the program is missing or cannot be started. Otherwise it does not return.
-    static func become(_ places: CommandEnvironment.Places, _ mount: WantedMount) throws(ControlError) {
+    static func become(_ places: MountPlaces, _ mount: WantedMount) throws(ControlError) {
         let executable = try mountProgram()
         let words = arguments(places, mount, ready: STDOUT_FILENO)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
@@ -162,7 +188,7 @@ enum Mounting {
     }
 
     /// The program that mounts, which is beside this one.
-    private static func mountProgram() throws(ControlError) -> String {
+    static func mountProgram() throws(ControlError) -> String {
         let own = try AgentProcess.executable()
         let executable = String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)) + "/" + program
         guard access(executable, X_OK) == 0 else {
@@ -171,11 +197,9 @@ enum Mounting {
         return executable
     }
 
-    private static func arguments(
-        _ places: CommandEnvironment.Places, _ mount: WantedMount, ready: CInt
-    ) -> [String] {
-        let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
-        let words = ["--socket", runtime + "/mount.sock", "--folder", mount.folder, "--ready", "\(ready)"]
+    /// - Parameter ready: where the program says that it is; nil for nowhere.
+    static func arguments(_ places: MountPlaces, _ mount: WantedMount, ready: CInt?) -> [String] {
+        let words = ["--socket", places.socket, "--folder", mount.folder] + (ready.map { ["--ready", "\($0)"] } ?? [])
         let budget = mount.readBudget.map { ["--read-budget", "\($0)"] } ?? []
         return words + (mount.isReadOnly ? ["--read-only"] : []) + budget + [mount.directory]
     }
@@ -215,26 +239,48 @@ enum Mounting {
 
     // MARK: unmounting
 
-    static func end(_ directory: String, typed: String, isLazy: Bool) async throws {
-        var path = resolved(directory)
-        var status = stat()
-        if stat(directory, &status) != 0, errno == ENOTCONN { path = directory }
+    /// - Parameter process: the mount's, to be ended where this process may not unmount; 0: it may.
+    static func end(_ directory: String, typed: String, isLazy: Bool, process: pid_t = 0) async throws {
+        let path = resolved(directory)
         guard try all().contains(where: { $0.directory == path }) else {
             throw ControlError(
                 .noSuchPath, "No folder is mounted on \(typed). `synctrain mount --list` shows the mounts.", path: typed
             )
         }
         let target = path
-        let (code, words) = await Task.detached { run(isLazy ? ["-u", "-z", target] : ["-u", target]) }.value
-        guard code != 0 else { return }
-        let holders = await Task.detached { self.holders(of: target) }.value
-        guard holders.isEmpty else {
-            throw ControlError(
-                .busy,
-                "\(typed) is in use by \(holders.joined(separator: ", ")). Close them, or use --lazy.",
-                isRetryable: true, path: typed)
+        if process > 0 { return try await end(process, of: target, typed: typed, isLazy: isLazy) }
+        let (code, words) = try await threads.runIfActive {
+            run(isLazy ? ["-u", "-z", target] : ["-u", target])
         }
+        guard code != 0 else { return }
+        let holders = try await threads.runIfActive { Self.holders(of: target) }
+        guard holders.isEmpty else { throw inUse(typed, holders) }
         throw ControlError(.failed, "\(typed) cannot be unmounted: \(words)", path: typed)
+    }
+
+    /// Has the mount's process unmount it, unless programs use it.
+    private static func end(_ process: pid_t, of directory: String, typed: String, isLazy: Bool) async throws {
+        let holders = isLazy ? [] : try await threads.runIfActive { Self.holders(of: directory) }
+        guard holders.isEmpty else { throw inUse(typed, holders) }
+        guard kill(process, SIGTERM) == 0 || errno == ESRCH else {
+            throw ControlError(
+                .failed, "\(typed) cannot be unmounted: \(String(cString: strerror(errno)))", path: typed)
+        }
+        let end = ContinuousClock.now + .seconds(5)
+        while try all().contains(where: { $0.directory == directory }) {
+            guard ContinuousClock.now < end else {
+                throw ControlError(
+                    .timeout, "\(typed) is not unmounted yet. Try again, or use `synctrain unmount --lazy`.",
+                    isRetryable: true, path: typed)
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private static func inUse(_ typed: String, _ holders: [String]) -> ControlError {
+        ControlError(
+            .busy, "\(typed) is in use by \(holders.joined(separator: ", ")). Close them, or use --lazy.",
+            isRetryable: true, path: typed)
     }
 
     /// The processes that have something below the directory open, mapped or as their working directory.
@@ -260,7 +306,7 @@ enum Mounting {
 
     // MARK: fusermount3
 
-    private static func find(_ name: String) -> String? {
+    static func find(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return (path.split(separator: ":").map(String.init) + ["/usr/bin", "/bin"]).map { $0 + "/" + name }
             .first { access($0, X_OK) == 0 }

@@ -71,7 +71,7 @@ struct SystemdUnit: Equatable {
     }
 
     /// An argument as systemd.service(5) reads it: in quotes where there is more than letters, `%` and `$` doubled.
-    private static func quoted(_ argument: String) -> String {
+    static func quoted(_ argument: String) -> String {
         var text = ""
         var isPlain = !argument.isEmpty
         for scalar in argument.unicodeScalars {

@@ -28,6 +28,12 @@ enum UserService {
         }
     }
 
+    /// Whether the user's systemd starts the agent at login.
+    static func startsAtLogin(_ variables: [String: String]) async -> Bool {
+        guard isAvailable(variables) else { return false }
+        return (try? await run(["systemctl", "--user", "--quiet", "is-enabled", SystemdUnit.name], variables)) != nil
+    }
+
     /// Runs a program of `PATH` to its end, its words on standard error. A cancellation ends it.
     private static func run(_ words: [String], _ variables: [String: String]) async throws {
         let child: pid_t

@@ -6,8 +6,9 @@
 #include <linux/rtnetlink.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/timex.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
     struct statx status;
@@ -69,6 +70,17 @@ int64_t clinux_peer_user(int socket) {
     socklen_t length = sizeof peer;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
     return peer.uid;
+}
+
+int64_t clinux_peer_process(int socket) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+    return peer.pid;
+}
+
+int clinux_no_new_privileges(void) {
+    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 }
 
 int clinux_accept(int socket) {

@@ -110,6 +110,9 @@ package final class LocalSocket: Sendable {
     /// Whether the other end runs as this process's user.
     package var isOwnUser: Bool { clinux_peer_user(handle.number) == Int64(geteuid()) }
 
+    /// The process at the other end, as the kernel noted it when it connected; 0 if that is not known.
+    package var process: Int32 { Int32(clamping: max(0, clinux_peer_process(handle.number))) }
+
     /// Starts the thread that writes; once.
     package func startSending(_ name: String) -> Bool {
         OwnedThread.start(name) { [handle, queue] in

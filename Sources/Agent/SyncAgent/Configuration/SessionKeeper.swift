@@ -24,6 +24,8 @@ struct SessionKeeper: Sendable {
     let watchProgram: String?
     /// Notified when pauses may end at another time.
     let pausesChanged: Signal
+    /// Notified when folders may have to be mounted, or mounts be told of settings.
+    let mountsChanged: Signal
     /// Notified when other devices may be absent.
     let radioChanged: Signal
 
@@ -86,6 +88,7 @@ struct SessionKeeper: Sendable {
         // What waits for a network may come over Bluetooth now, or the other way round.
         if !touched.isEmpty { devices.linkChanged() }
         radioChanged.notify()
+        mountsChanged.notify()
         events.post("configuration-changed")
     }
 }

@@ -38,7 +38,7 @@ extension Agent {
         StatusRequests(
             configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
             transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
-            discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt)
+            discovery: discovery, web: setup.web, radio: setup.radio, mounts: mountKeeper, startedAt: startedAt)
     }
 
     var requestGroups: [any RequestGroup] {
@@ -54,6 +54,9 @@ extension Agent {
             SettingsRequests(
                 configuration: configuration, changes: changes, finder: finder, devices: devices, index: index,
                 places: setup.places, time: time),
+            MountRequests(
+                finder: finder, configuration: configuration, changes: changes, keeper: mountKeeper,
+                places: setup.places),
             TransferRequests(finder: finder, devices: devices, transfers: transfers, policies: policies),
             WaitRequests(finder: finder, index: index, events: events, time: time),
             ReadyRequests(
@@ -137,9 +140,15 @@ extension Agent {
     /// What mounts of folders ask, on a socket of its own.
     package var mountServer: MountServer {
         let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
-        return MountServer(path: setup.places.mountSocket, logger: setup.logger) { id throws(MountFailure) in
-            guard let folder = finder.folders.folder(FolderID(id)) else { throw .noSuchFolder }
-            return MountFolderSession(folder: folder, entries: entries, cache: cache, transfers: transfers)
+        let (mounts, configuration) = (mounts, configuration)
+        return MountServer(path: setup.places.mountSocket, logger: setup.logger) { greeting throws(MountFailure) in
+            guard let folder = finder.folders.folder(FolderID(greeting.folder)) else { throw .noSuchFolder }
+            let (number, mount) = mounts.enter(greeting)
+            return MountFolderSession(
+                folder: folder, entries: entries, cache: cache, transfers: transfers,
+                terms: MountTerms(
+                    readers: mount.readers, settings: { MountSettings(configuration.current.mounting) },
+                    changed: mount.changed, ended: { mounts.leave(number) }))
         }
     }
 

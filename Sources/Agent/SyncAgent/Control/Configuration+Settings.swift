@@ -105,7 +105,8 @@ extension Configuration {
             ("relays", relays == new.relays), ("network", network == new.network),
             ("bluetooth", bluetooth == new.bluetooth), ("cache", cache == new.cache), ("fetch", fetch == new.fetch),
             ("http", http == new.http), ("notifications", notifications == new.notifications),
-            ("thumbnails", thumbnails == new.thumbnails), ("limits", limits == new.limits),
+            ("thumbnails", thumbnails == new.thumbnails),
+            ("mount", mounting == new.mounting), ("limits", limits == new.limits),
             ("policies", policies == new.policies), ("log", log == new.log), ("ignored", ignored == new.ignored),
             ("devices", devices == new.devices), ("folders", folders == new.folders),
         ].filter { !$0.1 }.map(\.0)

@@ -14,6 +14,18 @@ import Selection
 import SyncDecisions
 import Synchronization
 
+/// What holds for one mount beside its folder.
+struct MountTerms: Sendable {
+    /// Who reads in it.
+    var readers: ReadingBoard
+    /// What the configuration says now.
+    var settings: @Sendable () -> MountSettings
+    /// Notified when that may have changed.
+    var changed: Signal
+    /// The mount is connected no more.
+    var ended: @Sendable () -> Void
+}
+
 /// Answers one mount of a folder.
 final class MountFolderSession: MountSession {
     private static let handleLimit = 1024
@@ -26,18 +38,32 @@ final class MountFolderSession: MountSession {
     private let transfers: TransferRegistry
     private let listing: MountListing
     private let breaker = Mutex(CircuitBreaker())
-    private let budget = Mutex(ReadBudget())
+    /// What each program has had downloaded; `isOwn` once the mount has set another limit than the configuration's.
+    private let budget: Mutex<(spent: ReadBudget, isOwn: Bool)>
+    private let terms: MountTerms
     private let recent: RecentBlocks
     private let ahead: SmallFilesAhead
     private let changes: ProgramChanges
 
+    private struct Reading {
+        var reader: VersionReader
+        var path: String
+        /// The program's; 0 if it is not known.
+        var process: Int32
+    }
+
     private struct Handles {
-        var readers: [UInt64: VersionReader] = [:]
+        var readers: [UInt64: Reading] = [:]
         var next: UInt64 = 1
     }
     private let handles = Mutex(Handles())
 
-    init(folder: Folder, entries: EntrySource, cache: BlockCache, transfers: TransferRegistry) {
+    init(
+        folder: Folder, entries: EntrySource, cache: BlockCache, transfers: TransferRegistry, terms: MountTerms
+    ) {
+        self.terms = terms
+        let settings = terms.settings()
+        budget = Mutex((ReadBudget(limit: settings.readBudget), false))
         self.folder = folder
         self.entries = entries
         self.cache = cache
@@ -46,7 +72,7 @@ final class MountFolderSession: MountSession {
         recent = RecentBlocks()
         ahead = SmallFilesAhead(listing: listing, cache: cache, recent: recent)
         changes = ProgramChanges(
-            folder: folder, entries: entries, listing: listing, environment: Self.patient(entries.fetching))
+            folder: folder, entries: entries, listing: listing, environment: Self.patient(entries.fetching, settings))
     }
 
     func answerNow(_ request: MountRequest) -> MountReply? {
@@ -67,11 +93,14 @@ final class MountFolderSession: MountSession {
         case .look(let path):
             guard let entry = try listing.lookNow(path) else { throw MountFailure.notFound }
             return MountReply(.entry(entry))
-        case .open(let path, let version, let disk, let onlyHere, let group):
-            return try open(path, version, disk, onlyHere: onlyHere, group)
+        case .open(let path, let version, let disk, let onlyHere, let caller):
+            return try open(path, version, disk, onlyHere: onlyHere, caller)
         case .read(let handle, let offset, let count):
-            let reader = handles.withLock { $0.readers[handle] }
-            return reader?.readNow(Int64(clamping: offset), Int(count)).map { MountReply(.bytes($0)) }
+            guard let reading = handles.withLock({ $0.readers[handle] }),
+                let bytes = reading.reader.readNow(Int64(clamping: offset), Int(count))
+            else { return nil }
+            terms.readers.read(reading.path, bytes.count, by: reading.process)
+            return MountReply(.bytes(bytes))
         case .openWriting(let path, _, _, let opening, let permissions) where opening.contains(.creates):
             return try changes.createNow(path, permissions: permissions)
         case .close(let handle): return changes.close(handle) ? MountReply(.done) : nil
@@ -92,11 +121,16 @@ final class MountFolderSession: MountSession {
         // These are answered now, or by the connection.
         case .hello, .cancel, .ping, .list, .look, .open: throw MountFailure.wrongVersion
         case .read(let handle, let offset, let count):
-            guard let reader = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
-            return MountReply(.bytes(try await reader.read(Int64(clamping: offset), Int(count))))
+            guard let reading = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
+            let bytes = try await reading.reader.read(Int64(clamping: offset), Int(count))
+            terms.readers.read(reading.path, bytes.count, by: reading.process)
+            return MountReply(.bytes(bytes))
         case .close(let handle):
             if changes.close(handle) { return MountReply(.done) }
-            await handles.withLock { $0.readers.removeValue(forKey: handle) }?.end()
+            if let reading = handles.withLock({ $0.readers.removeValue(forKey: handle) }) {
+                terms.readers.closed(by: reading.process)
+                await reading.reader.end()
+            }
             return MountReply(.done)
         case .space: return MountReply(.space(try await space()))
         case .attribute(let path, let name): return MountReply(.bytes(try await attribute(path, name)))
@@ -115,7 +149,10 @@ final class MountFolderSession: MountSession {
             guard let limit = ReadBudget.limit(parsing: String(decoding: value, as: UTF8.self)) else {
                 throw MountFailure.invalid
             }
-            budget.withLock { $0.setLimit(limit) }
+            budget.withLock { budget in
+                budget.spent.setLimit(limit)
+                budget.isOwn = true
+            }
             return MountReply(.done)
         case .setAttribute: throw MountFailure.notSupported
         }
@@ -130,16 +167,18 @@ final class MountFolderSession: MountSession {
             defer { handles.readers = [:] }
             return Array(handles.readers.values)
         }
-        for reader in readers { await reader.end() }
+        terms.ended()
+        for reading in readers { await reading.reader.end() }
     }
 
-    func follow(_ send: @Sendable (MountAnswer) -> Void) async {
+    func follow(_ send: @escaping @Sendable (MountAnswer) -> Void) async {
         let (stream, clock) = (folder.boards.changes.changes(), entries.fetching.time.clock)
         let gathering = ChangeGathering()
         // What it was welcomed with may be otherwise by now.
         var last: MountAccess?
         await withDiscardingTaskGroup { group in
             group.addTask { for await change in stream { gathering.add(change) } }
+            group.addTask { await self.sendSettings(send) }
             while !Task.isCancelled {
                 await gathering.wait()
                 try? await clock.sleep(for: Self.changePause)
@@ -152,11 +191,29 @@ final class MountFolderSession: MountSession {
         }
     }
 
+    /// Says what the configuration says, now and whenever that changes.
+    private func sendSettings(_ send: @Sendable (MountAnswer) -> Void) async {
+        var last: MountSettings?
+        while !Task.isCancelled {
+            let settings = terms.settings()
+            if settings != last {
+                send(.settings(settings))
+                budget.withLock { budget in
+                    if !budget.isOwn, budget.spent.limit != settings.readBudget {
+                        budget.spent.setLimit(settings.readBudget)
+                    }
+                }
+            }
+            last = settings
+            await terms.changed.wait()
+        }
+    }
+
     // MARK: opening
 
     /// Blocks its thread.
     private func open(
-        _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool, _ group: UInt32
+        _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool, _ caller: MountCaller
     ) throws -> MountReply {
         guard let entry = try listing.lookNow(path), let relative = RelativePath(path) else {
             throw MountFailure.notFound
@@ -171,28 +228,32 @@ final class MountFolderSession: MountSession {
         guard let file = try entries.index.fileNow(folder.id, path), MountTree.version(of: file) == version else {
             throw MountFailure.stale
         }
+        let settings = terms.settings()
         let reader = VersionReader(
-            folder: folder.id, file: file, version: version, environment: Self.patient(entries.fetching),
+            folder: folder.id, file: file, version: version, environment: Self.patient(entries.fetching, settings),
+            patience: .seconds(Int64(settings.patience)),
             holders: { [entries, folder] in
                 guard let found = try await entries.index.global(folder.id, path), let now = found.file,
                     MountTree.version(of: now) == version
                 else { return nil }
                 return found.holders
             }, recent: recent, ahead: ahead, cache: cache, transfers: transfers, breaker: breakerGate,
-            allowance: allowance(of: group))
+            allowance: allowance(of: caller.group))
+        let program = RunningProgram(thread: Int32(clamping: caller.thread))
         let handle = try handles.withLock { handles throws(MountFailure) in
             guard handles.readers.count < Self.handleLimit else { throw MountFailure.tooMany }
             defer { handles.next &+= 1 }
-            handles.readers[handles.next] = reader
+            handles.readers[handles.next] = Reading(reader: reader, path: path, process: program?.process ?? 0)
             return handles.next
         }
+        if let program { terms.readers.opened(path, by: program) }
         return MountReply(.openedAbsent(handle: handle))
     }
 
     /// Holders that are lost are waited for as long as a program waits for the mount.
-    private static func patient(_ environment: FetchEnvironment) -> FetchEnvironment {
+    private static func patient(_ environment: FetchEnvironment, _ settings: MountSettings) -> FetchEnvironment {
         var environment = environment
-        environment.lostHolderPatience = min(environment.lostHolderPatience, MountDeadlines.patience)
+        environment.lostHolderPatience = .seconds(Int64(settings.patience))
         return environment
     }
 
@@ -208,8 +269,8 @@ final class MountFolderSession: MountSession {
     private func allowance(of group: UInt32) -> ReadAllowance {
         let monotonic = entries.fetching.time.monotonic
         return ReadAllowance(
-            isSpent: { [self] in budget.withLock { $0.isSpent(by: group, at: monotonic()) } },
-            spend: { [self] count in budget.withLock { $0.spend(count, by: group, at: monotonic()) } })
+            isSpent: { [self] in budget.withLock { $0.spent.isSpent(by: group, at: monotonic()) } },
+            spend: { [self] count in budget.withLock { $0.spent.spend(count, by: group, at: monotonic()) } })
     }
 
     // MARK: about the folder

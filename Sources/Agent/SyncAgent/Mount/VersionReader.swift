@@ -53,6 +53,8 @@ actor VersionReader {
     private let file: FileInfo
     private let version: UInt64
     private let environment: FetchEnvironment
+    /// How long a read waits for the next block.
+    private let patience: Duration
     /// Who has the version now; nil if it is not the newest any more.
     private let holders: @Sendable () async throws -> [DeviceID]?
     private let recent: RecentBlocks
@@ -72,7 +74,7 @@ actor VersionReader {
     private var isEnded = false
 
     init(
-        folder: FolderID, file: FileInfo, version: UInt64, environment: FetchEnvironment,
+        folder: FolderID, file: FileInfo, version: UInt64, environment: FetchEnvironment, patience: Duration,
         holders: @escaping @Sendable () async throws -> [DeviceID]?, recent: RecentBlocks, ahead: SmallFilesAhead,
         cache: BlockCache, transfers: TransferRegistry, breaker: Gate, allowance: ReadAllowance
     ) {
@@ -80,6 +82,7 @@ actor VersionReader {
         self.file = file
         self.version = version
         self.environment = environment
+        self.patience = patience
         self.holders = holders
         self.recent = recent
         self.ahead = ahead
@@ -324,7 +327,7 @@ actor VersionReader {
         watch = Task { [clock = environment.time.clock, time = environment.time] in
             while !Task.isCancelled {
                 // bounded: durations of seconds
-                let rest = lastArrival + MountDeadlines.patience - time.monotonic()
+                let rest = lastArrival + patience - time.monotonic()
                 guard rest > .zero else { return runOut() }
                 try? await clock.sleep(for: rest)
             }

@@ -1,5 +1,6 @@
 // What moves, what is done, what happened, and what is in the way.
 import { h, when } from "./dom.js";
+import { mountsSection } from "./mounts.js";
 import { readySection } from "./ready.js";
 import { act, choice, draw, isFailed, isHalted, poll, section, soon, stateName, transportName, trouble } from "./parts.js";
 import { bytes, dateTime, duration, number, plural, rate, said, t, timeOfDay } from "./words.js";
@@ -21,8 +22,9 @@ export function mount(root, app) {
   const filter = choice([["", t`all folders`]], "", { "aria-label": t`Folder to show changes of` });
   const changes = section(t`Recent changes`, filter);
   const ready = readySection(app);
+  const mounts = mountsSection(app);
   root.append(h("h2", { class: "unseen" }, title), ready.element, wrong.element, held.element, moving.element, jobs.element,
-    parts.element, changes.element);
+    mounts.element, parts.element, changes.element);
 
   tools.append(
     act(t`Pause all`, () => pause({ all: true, paused: true })),
@@ -108,6 +110,7 @@ export function mount(root, app) {
     drawPolicies(status.policies);
     drawTroubles(status);
     drawParts(status);
+    mounts.show(status);
     const chosen = filter.value;
     draw(filter, status.folders.map(({ id, label }) => [id, label]), () => [
       h("option", { value: "" }, t`all folders`),
@@ -219,6 +222,7 @@ export function mount(root, app) {
     route() {},
     unmount() {
       ready.stop();
+      mounts.stop();
       stopTransfers();
       stopStatus();
       stopEvents();

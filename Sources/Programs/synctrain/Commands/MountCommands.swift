@@ -15,6 +15,7 @@ struct MountCommand: RunnableCommand {
             whole before it is written to. It stays mounted until `synctrain unmount`.
 
             Example: synctrain mount photos ~/Library
+            Example: synctrain mount photos ~/Library --at-login
             """))
 
     @Argument(
@@ -46,43 +47,113 @@ struct MountCommand: RunnableCommand {
             valueName: "size"))
     var readBudget: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            translated("Mount it whenever the agent starts; without a directory on one of the folder's name at home.")))
+    var atLogin = false
+
     @Flag(help: ArgumentHelp(translated("List mounted folders.")))
     var list = false
 
     @OptionGroup var global: GlobalOptions
 
-    private var directory: String? { second ?? first }
-
-    private var folder: String? { option ?? (second == nil ? nil : first) }
+    private struct Place {
+        var folder: String
+        /// As typed, or as the configuration has it.
+        var directory: String
+    }
 
     func validate() throws {
-        if list == (directory != nil) { throw ValidationError(translated("Give a directory to mount on, or --list.")) }
+        if list == (first != nil || option != nil) {
+            throw ValidationError(translated("Give a directory to mount on, or --list."))
+        }
         if list, readOnly { throw ValidationError(translated("--read-only cannot be combined with --list.")) }
         if list, readBudget != nil {
             throw ValidationError(translated("--read-budget cannot be combined with --list."))
         }
+        if list, atLogin { throw ValidationError(translated("--at-login cannot be combined with --list.")) }
         if let readBudget, try FreeCommand.size(readBudget) <= 0 {
             throw ValidationError(translated("\(readBudget) is not a budget. Use 20G or 500MB."))
         }
         if second != nil, let option, option != first { throw ValidationError(translated("Give one folder.")) }
+        guard atLogin else { return }
+        if foreground { throw ValidationError(translated("--at-login cannot be combined with --foreground.")) }
+        if readBudget != nil {
+            throw ValidationError(
+                translated(
+                    "--at-login cannot be combined with --read-budget. Use `synctrain config set mount.read-budget SIZE`."
+                ))
+        }
     }
 
     func execute(in context: CommandContext) async throws {
-        guard let directory else { return try showList(context) }
-        let folders = try await context.agent().call(Endpoints.status).folders
-        let id = try chosen(among: folders.map(\.id))
+        if list { return try showList(context) }
+        let status = try await context.agent().call(Endpoints.status)
+        let place = try place(status, context)
+        if atLogin { return try await mountAtLogin(place, context) }
         let path = try Mounting.prepare(
-            context.absolute(directory), folders: folders.map(\.path), typed: directory)
+            context.absolute(place.directory), folders: status.folders.map(\.path), typed: place.directory)
         let mount = WantedMount(
-            folder: id, directory: path, isReadOnly: readOnly, readBudget: try readBudget.map(FreeCommand.size))
-        if foreground { return try Mounting.become(try context.places(), mount) }
-        let refusal = try await Mounting.start(try context.places(), mount)
+            folder: place.folder, directory: path, isReadOnly: readOnly,
+            readBudget: try readBudget.map(FreeCommand.size))
+        let places = MountPlaces(try context.places())
+        if foreground { return try Mounting.become(places, mount) }
+        let refusal = try await Mounting.start(places, mount).refusal
         let access = readOnly ? translated(", read-only") : refusal.map { ", " + $0 } ?? ""
         try context.remark(
-            translated("Mounted \(id) on \(directory)\(access). To unmount: synctrain unmount \(directory)"))
+            translated(
+                "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(place.directory)"
+            ))
     }
 
-    private func chosen(among ids: [String]) throws -> String {
+    /// Has the agent mount it, now and whenever it starts.
+    private func mountAtLogin(_ place: Place, _ context: CommandContext) async throws {
+        let change = MountSwitch(
+            folder: place.folder, directory: context.absolute(place.directory), isMounted: true,
+            isReadOnly: readOnly, isConfigured: true)
+        try await context.agent().call(Endpoints.setMounted, change)
+        try context.remark(
+            translated(
+                "Mounted \(place.folder) on \(place.directory), and from now on whenever the agent starts. To end that: synctrain unmount --forget \(place.directory)"
+            ))
+        guard await !UserService.startsAtLogin(context.process.variables) else { return }
+        let isAvailable = UserService.isAvailable(context.process.variables)
+        try context.remark(
+            isAvailable
+                ? translated(
+                    "The agent does not start at login yet: systemctl --user enable \(SystemdUnit.name), after `synctrain agent install`."
+                )
+                : translated(
+                    "This user has no systemd that starts the agent: have your session run `synctrain agent start`."))
+    }
+
+    /// Which folder is mounted where. A single word is a directory, or a folder whose directory is known.
+    private func place(_ status: AgentStatus, _ context: CommandContext) throws -> Place {
+        let ids = status.folders.map(\.id)
+        if let second { return Place(folder: try chosen(option ?? first, among: ids), directory: second) }
+        if option == nil, let first, ids.contains(first), let directory = known(first, status, context) {
+            return Place(folder: first, directory: directory)
+        }
+        let folder = try chosen(option, among: ids)
+        guard let directory = first ?? known(folder, status, context) else {
+            throw ControlError(
+                .invalidRequest,
+                "\(folder) has no directory to be mounted on. Use `synctrain mount \(folder) DIRECTORY`.",
+                path: folder)
+        }
+        return Place(folder: folder, directory: directory)
+    }
+
+    /// The directory that the configuration has for a folder; with --at-login one of its name in the user's home.
+    private func known(_ folder: String, _ status: AgentStatus, _ context: CommandContext) -> String? {
+        if let found = status.mounts?.first(where: { $0.folder == folder && $0.isConfigured }) {
+            return found.directory
+        }
+        guard atLogin, let home = context.process.variables["HOME"], home.hasPrefix("/") else { return nil }
+        return home + "/" + folder.replacing("/", with: "-")
+    }
+
+    private func chosen(_ folder: String?, among ids: [String]) throws -> String {
         if let folder {
             guard ids.contains(folder) else {
                 throw ControlError(
@@ -141,20 +212,41 @@ struct UnmountCommand: RunnableCommand {
         discussion: translated(
             """
             Refused while programs use the directory; names them. With --lazy the directory is free at once, and the \
-            programs keep what they have open.
+            programs keep what they have open. A folder that is mounted whenever the agent starts comes back then, unless \
+            --forget is given.
 
             Example: synctrain unmount ~/Library --lazy
+            Example: synctrain unmount ~/Library --forget
             """))
 
-    @Argument(help: ArgumentHelp(translated("Directory that the folder is mounted on.")), completion: .directory)
+    @Argument(
+        help: ArgumentHelp(translated("Directory that the folder is mounted on, or the folder with --forget.")),
+        completion: .directory)
     var directory: String
 
     @Flag(help: ArgumentHelp(translated("Unmount although programs use it.")))
     var lazy = false
 
+    @Flag(help: ArgumentHelp(translated("Do not mount it any more when the agent starts.")))
+    var forget = false
+
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await Mounting.end(context.absolute(directory), typed: directory, isLazy: lazy)
+        guard forget else {
+            return try await Mounting.end(context.absolute(directory), typed: directory, isLazy: lazy)
+        }
+        let path = Mounting.resolved(context.absolute(directory))
+        let mounts = try await context.agent().call(Endpoints.mounts).mounts.filter(\.isConfigured)
+        guard let mount = mounts.first(where: { Mounting.resolved($0.directory) == path || $0.folder == directory })
+        else {
+            throw ControlError(
+                .noSuchPath,
+                "No folder is mounted on \(directory) when the agent starts. `synctrain status` shows those that are.",
+                path: directory)
+        }
+        let change = MountSwitch(folder: mount.folder, isMounted: false, isConfigured: false, isLazy: lazy)
+        try await context.agent().call(Endpoints.setMounted, change)
+        try context.remark(translated("\(mount.folder) is not mounted on \(mount.directory) any more."))
     }
 }

@@ -90,6 +90,7 @@ enum AgentProgram {
                     setPassword: { try await links.setPassword($0) }, fingerprint: { links.fingerprint }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
                 machine: machine, notices: desktop,
+                mounts: AgentMounts(places, ProcessInfo.processInfo.environment).tools,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)

@@ -33,6 +33,10 @@ struct StatusRendering: Sendable {
         lines += ["", style.heading(translated("Devices"))]
         lines +=
             status.devices.isEmpty ? [translated("none; add one with `synctrain device add`")] : devices(status.devices)
+        if let mounts = status.mounts, !mounts.isEmpty {
+            lines += ["", style.heading(translated("Mounts"))]
+            lines += MountRendering(style: style).lines(mounts)
+        }
         if !status.transfers.isEmpty {
             lines += ["", style.heading(translated("Transfers"))]
             lines += transfers(status.transfers, status.devices)

@@ -28,7 +28,8 @@ struct ConfigurationReader {
         let settings = SettingsTable(table: root, name: "", file: file, line: 1)
         try settings.allow([
             "name", "listen", "discovery", "relays", "network", "bluetooth", "cache", "fetch", "http", "log",
-            "offered-folders", "limits", "policies", "notifications", "thumbnails", "ignored", "device", "folder",
+            "offered-folders", "limits", "policies", "notifications", "thumbnails", "mount", "ignored", "device",
+            "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen.map(AddressSyntax.completed) }
@@ -71,6 +72,7 @@ struct ConfigurationReader {
         if let section = try section("thumbnails", of: root) {
             configuration.thumbnails = try section.thumbnails(userHome: userHome)
         }
+        if let section = try section("mount", of: root) { configuration.mounting = try section.mounting() }
         if let log = try section("log", of: root) {
             try log.allow(["level", "format"])
             if let level: Configuration.Log.Level = try log.choice("level") { configuration.log.level = level }
@@ -154,7 +156,8 @@ struct ConfigurationReader {
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
             "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
             "conflicts-command-seconds", "sync-xattrs", "send-xattrs", "sync-ownership", "send-ownership",
-            "xattr-filter", "xattr-max-entry-size", "xattr-max-total-size",
+            "xattr-filter", "xattr-max-entry-size", "xattr-max-total-size", "mount",
+            "mount-read-only",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -201,6 +204,7 @@ struct ConfigurationReader {
         if let command = try block.strings("conflicts-command") { folder.conflicts.command = command }
         if let seconds = try block.int("conflicts-command-seconds") { folder.conflicts.commandSeconds = seconds }
         folder.attributes = try attributes(block)
+        folder.mount = try block.folderMount(userHome: userHome)
         return folder
     }
 

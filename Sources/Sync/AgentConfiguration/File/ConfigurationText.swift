@@ -246,6 +246,8 @@ struct ConfigurationText {
         if conflicts.commandSeconds != usualConflicts.commandSeconds {
             lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
         }
+        if let directory = folder.mount.directory { lines.append(("mount", TOMLText.quoted(directory))) }
+        if folder.mount.isReadOnly { lines.append(("mount-read-only", "true")) }
         return lines + attributeSettings(of: folder.attributes)
     }
 

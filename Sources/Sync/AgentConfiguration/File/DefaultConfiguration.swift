@@ -104,6 +104,16 @@ enum DefaultConfiguration {
         # folder = "photos"
         # directory = ".thumbnails"
 
+        [mount]
+        # Mounted folders (`synctrain mount`; `mount` of a folder mounts it whenever the agent runs). Seconds that programs wait for
+        # data that does not arrive, 5 to 600.
+        patience = 20
+        # What one program may download by reading within 10 minutes, for example "20 GiB"; 0: no limit.
+        read-budget = 0
+        # More programs that read all files they see, as `ps -e` names them, and may not download: ["indexer"]; "!tumblerd" lets
+        # one of the known ones download.
+        scanners = []
+
         [limits]
         # Upload and download limits for all links except Bluetooth, for example "2 MiB/s"; 0: no limit.
         up = 0
@@ -196,6 +206,8 @@ enum DefaultConfiguration {
         #   guard-incoming-deletions = true   # other devices delete over 100 and over half of the files here: ask first
         #   case-clash = "keep"      # two files, one name to this disk (A and a): keep the one here; rename: the later name changes
         #   relays = true            # use relays for this folder; false: wait for a direct connection
+        #   mount = "~/Library"      # directory that shows all files while the agent runs; default: not mounted
+        #   mount-read-only = false  # refuse changes there
         #   versions = "none"        # archive replaced and deleted files: trashcan, simple, staggered (as Syncthing)
         #   versions-path = "~/old"  # archive directory; default: .stversions in the folder
         #   versions-keep = 5        # simple: versions to keep of each file

@@ -11,6 +11,7 @@ extension SettingsSchema {
             ("Page and links", page),
             ("Notifications", notifications),
             ("Thumbnails", thumbnails),
+            ("Mounted folders", mounting),
             ("Speed limits", limits),
             ("Metered connections and battery", policies),
             ("Log", log),
@@ -121,6 +122,19 @@ extension SettingsSchema {
         ).without("not shared").afterRestart,
         .text("thumbnails.directory", \.thumbnails.directory, "Directory for them in that folder.").afterRestart
             .advanced,
+    ]
+
+    private static let mounting: [Setting<Configuration>] = [
+        .number(
+            "mount.patience", MountingSettings.patiences, \.mounting.patience,
+            "Seconds that programs wait for data that does not arrive."),
+        .size(
+            "mount.read-budget", \.mounting.readBudget,
+            "What one program may download by reading within 10 minutes; 0: no limit."),
+        .texts(
+            "mount.scanners", \.mounting.scanners,
+            "More programs that may not download by reading; !name: one that may."
+        ).advanced,
     ]
 
     private static let limits: [Setting<Configuration>] = [

@@ -8,6 +8,7 @@ extension SettingsSchema {
             ("Scanning and order", scanning),
             ("Free space and copies", space),
             ("Bluetooth, relays and deletions", folderBluetooth),
+            ("Mount", mount),
             ("Versions", versions),
             ("Conflicts", conflicts),
             ("Attributes of files", attributes),
@@ -89,6 +90,12 @@ extension SettingsSchema {
             "guard-incoming-deletions", \.guardsIncomingDeletions,
             "Ask before other devices delete over 100 and over half of the files."
         ).advanced,
+    ]
+
+    private static let mount: [Setting<FolderConfiguration>] = [
+        .path("mount", \.mount.directory, "Directory that shows all files of the folder while the agent runs.")
+            .without("not mounted"),
+        .flag("mount-read-only", \.mount.isReadOnly, "Refuse changes in that directory."),
     ]
 
     private static let versions: [Setting<FolderConfiguration>] = [

@@ -36,6 +36,7 @@ extension Configuration {
         if let (key, problem) = ignored.problem() { return (.setting(["ignored", key]), problem) }
         if let (key, problem) = bluetooth.problem() { return (.setting(["bluetooth", key]), problem) }
         if let (key, problem) = thumbnails.problem() { return (.setting(["thumbnails", key]), problem) }
+        if let (key, problem) = mounting.problem() { return (.setting(["mount", key]), problem) }
         if let (key, problem) = http.problem() { return (.setting(["http", key]), problem) }
         if let problem = limits.problem() { return (.setting(["limits"]), problem) }
         if let (key, problem) = policies.problem() { return (.setting(["policies", key]), problem) }
@@ -123,7 +124,21 @@ extension Configuration {
                         + "choose directories side by side")
             )
         }
+        if let (mount, another) = folder.mount.directory.flatMap({ own in other.mount.directory.map { (own, $0) } }),
+            FolderPath.isSameOrInside(mount, another) || FolderPath.isSameOrInside(another, mount)
+        {
+            return (
+                "mount",
+                SettingProblem(
+                    .duplicate,
+                    "the mounts of `\(folder.id)` (\(mount)) and `\(other.id)` (\(another)) are nested; choose directories "
+                        + "side by side")
+            )
+        }
         for (folder, other) in [(folder, other), (other, folder)] {
+            if let mount = folder.mount.directory, let found = FolderMount.clash(mount, with: other.path) {
+                return found
+            }
             guard let archive = folder.versions.path else { continue }
             let paths = [other.path] + (other.versions.path.map { [$0] } ?? [])
             for path in paths

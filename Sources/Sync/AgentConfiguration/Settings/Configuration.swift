@@ -105,6 +105,7 @@ package struct Configuration: Equatable, Sendable {
     package var http = HTTPSettings()
     package var notifications = Notifications()
     package var thumbnails = ThumbnailSettings()
+    package var mounting = MountingSettings()
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
     package var offeredFolders: String?
     package var limits: TransferLimits

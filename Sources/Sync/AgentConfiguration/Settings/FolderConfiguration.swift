@@ -92,6 +92,7 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var versions: FolderVersions
     package var conflicts: FolderConflicts
     package var attributes = FolderAttributes()
+    package var mount = FolderMount()
 
     package static let defaultBluetoothLimit: Int64 = 10_000_000
     package static let defaultCopiesMaximumAgeDays = 30
@@ -155,7 +156,9 @@ package struct FolderConfiguration: Equatable, Sendable {
         } catch {
             return ("groups", SettingProblem(.invalidValue, error.message))
         }
-        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() ?? attributes.problem() {
+        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() ?? attributes.problem()
+            ?? mount.problem(inFolderAt: path)
+        {
             return found
         }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {

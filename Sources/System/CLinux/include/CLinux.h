@@ -115,6 +115,12 @@ int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
 // The user at the other end of a Unix socket (SO_PEERCRED of unix(7)); -1 and errno if nobody can tell.
 int64_t clinux_peer_user(int socket);
 
+// The process at the other end when it connected, the same way; -1 and errno if nobody can tell, 0 of another namespace.
+int64_t clinux_peer_process(int socket);
+
+// Whether programs that this process starts get no rights that it does not have (PR_GET_NO_NEW_PRIVS of prctl(2)): 1 or 0.
+int clinux_no_new_privileges(void);
+
 // Whether something keeps the system's clock right, as the kernel counts it (adjtimex(2)): 1, 0, or -1 and errno.
 int clinux_clock_is_synchronised(void);
 

@@ -22,6 +22,7 @@ struct StatusRequests: RequestGroup {
     let discovery: (any DeviceDiscovery)?
     let web: AgentSetup.Web?
     let radio: AgentSetup.Radio?
+    let mounts: MountKeeper
     let startedAt: WallTime
 
     func add(to table: inout EndpointHandlers) {
@@ -51,7 +52,7 @@ struct StatusRequests: RequestGroup {
             devices: devices.all.map(\.status), transfers: transfers.all,
             bluetooth: radio?.status(), policies: policies.status,
             problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems,
-            pending: try await pendingDevices().count + pendingFolders().count)
+            pending: try await pendingDevices().count + pendingFolders().count, mounts: await mounts.statuses)
     }
 
     private func pendingDevices() async throws -> [ControlAPI.PendingDevice] {

@@ -1,0 +1,191 @@
+"""Programs on a mount whose files are all elsewhere at first, and what the other device is told meanwhile."""
+
+import contextlib
+import os
+import pty
+import select
+import shutil
+import subprocess
+import time
+
+import harness
+import pytest
+from process import wait_until
+from test_mount_writing import Mounted, wait_equal
+
+pytestmark = pytest.mark.skipif(
+    not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("fusermount3"),
+    reason="mounting needs /dev/fuse and fusermount3")
+
+MIB = 1 << 20
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "safe.directory=*")
+
+
+def run(*words, **options):
+    return subprocess.run(words, check=True, capture_output=True, timeout=120, **options).stdout
+
+
+@pytest.fixture(scope="module")
+def elsewhere(nodes):
+    """A node's folder of which nothing is on the agent's disk, mounted there: a repository, a database, texts, sparse files."""
+    lab, _, _ = nodes
+    made = lab.directory("made")
+    repository = os.path.join(made, "repository")
+    run("git", "init", "-q", repository)
+    for number in range(12):
+        harness.write(os.path.join(repository, f"d{number % 3}", f"f{number}"), harness.pattern(2000 * number, number))
+    run(*GIT, "-C", repository, "add", ".")
+    run(*GIT, "-C", repository, "commit", "-qm", "first")
+    run("sqlite3", os.path.join(made, "base.db"),
+        "CREATE TABLE t(a, b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<4000) "
+        "INSERT INTO t SELECT i, hex(randomblob(200)) FROM n;")
+    contents = {os.path.relpath(os.path.join(base, name), made): harness.read(os.path.join(base, name))
+                for base, _, names in os.walk(made) for name in names}
+    contents["here/kept"] = b"kept"
+    contents["texts/note.txt"] = b"a note\n" * 100
+    contents["texts/other.txt"] = b"another\n" * 100
+    # Zeros at both ends and in between, as a disk image has them.
+    contents["sparse/zeros.bin"] = bytes(MIB)
+    contents["sparse/holes.bin"] = bytes(MIB) + harness.pattern(300_000, 5) + bytes(2 * MIB) + b"end" + bytes(5000)
+    contents["sparse/data.bin"] = harness.pattern(MIB, 6)
+    mounted = Mounted(*nodes, "elsewhere", contents)
+    yield mounted
+    mounted.end()
+
+
+def state(mounted, name):
+    return mounted.agent.records("stat", f"{mounted.folder}:{name}")[0]["state"]
+
+
+def test_programs_that_save_holes_copy_every_byte(elsewhere):
+    """What takes no space on a disk is a hole for them, and would be copied as zeros."""
+    wanted = harness.regular_files(elsewhere.there("sparse"))
+    copy = elsewhere.lab.directory("rsync")
+    run("rsync", "-aS", elsewhere.path("sparse") + "/", copy + "/")
+    assert harness.regular_files(copy) == wanted
+    assert run("rsync", "-acni", elsewhere.path("sparse") + "/", copy + "/") == b"", "rsync itself sees no difference"
+    out = elsewhere.lab.directory("untarred")
+    archive = elsewhere.lab.path("sparse.tar")
+    run("tar", "-S", "-cf", archive, "-C", elsewhere.directory, "sparse")
+    run("tar", "-xf", archive, "-C", out)
+    assert harness.regular_files(os.path.join(out, "sparse")) == wanted
+    run("cp", "--sparse=always", elsewhere.path("sparse/holes.bin"), elsewhere.lab.path("holes"))
+    assert harness.sha256_of(elsewhere.lab.path("holes")) == harness.sha256_of(elsewhere.there("sparse/holes.bin"))
+    assert state(elsewhere, "sparse/holes.bin") == "absent", "reading keeps nothing in the folder"
+
+
+def test_a_repository_that_was_elsewhere(elsewhere):
+    repository = elsewhere.path("repository")
+    assert run(*GIT, "-C", repository, "status", "--porcelain") == b""
+    assert run(*GIT, "-C", repository, "log", "--format=%s") == b"first\n"
+    with open(os.path.join(repository, "d1/f1"), "ab") as file:
+        file.write(b"more\n")
+    os.remove(os.path.join(repository, "d2/f5"))
+    harness.write(os.path.join(repository, "new/file"), b"new\n")
+    run(*GIT, "-C", repository, "add", "-A")
+    run(*GIT, "-C", repository, "commit", "-qm", "second")
+    run(*GIT, "-C", repository, "gc", "-q")
+    run(*GIT, "-C", repository, "fsck", "--strict")
+    elsewhere.wait_same("repository")
+    there = elsewhere.there("repository")
+    run(*GIT, "-C", there, "fsck", "--strict")
+    assert run(*GIT, "-C", there, "log", "--format=%s") == b"second\nfirst\n"
+    assert run(*GIT, "-C", there, "status", "--porcelain") == b""
+    assert elsewhere.conflicts() == []
+
+
+def test_a_database_that_was_elsewhere(elsewhere):
+    base = elsewhere.path("base.db")
+    assert run("sqlite3", "-readonly", base, "SELECT count(*), sum(a) FROM t;") == b"4000|8002000\n"
+    assert state(elsewhere, "base.db") == "absent"
+    assert run("sqlite3", base, "PRAGMA journal_mode=WAL; UPDATE t SET a = a + 1 WHERE a <= 10; DELETE FROM t WHERE a > 3990;") \
+        == b"wal\n"
+    assert run("sqlite3", base, "PRAGMA integrity_check; SELECT count(*) FROM t; PRAGMA journal_mode=DELETE;") == \
+        b"ok\n3990\ndelete\n"
+    assert run("sqlite3", base, "BEGIN; DELETE FROM t; ROLLBACK; SELECT count(*) FROM t;") == b"3990\n"
+    elsewhere.wait_there("base.db", harness.read(base))
+    assert run("sqlite3", elsewhere.there("base.db"), "PRAGMA integrity_check; SELECT count(*) FROM t;") == b"ok\n3990\n"
+    assert elsewhere.conflicts() == []
+
+
+def edit_with_nano(path, text):
+    """nano as a person uses it: on a terminal, with the keys that it shows."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe("nano", ["nano", "--ignorercfiles", path], dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8"))
+    seen = b""
+
+    def until(words):
+        nonlocal seen
+        end = time.monotonic() + 30
+        while words not in seen:
+            ready, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
+            assert ready, (words, seen)
+            seen += os.read(terminal, 65536)
+        seen = b""
+    try:
+        until(b"Exit")
+        os.write(terminal, text + b"\x0f")
+        until(b"Write")
+        os.write(terminal, b"\r")
+        until(b"Wrote")
+        os.write(terminal, b"\x18")
+        # The terminal ends with the program.
+        with contextlib.suppress(OSError):
+            while os.read(terminal, 65536):
+                pass
+    finally:
+        os.close(terminal)
+        _, status = os.waitpid(child, 0)
+    return status
+
+
+def told_names(node, since):
+    """What the node has begun to fetch or delete since an event, by its own record."""
+    events = node.get(f"/rest/events?events=ItemStarted&since={since}&timeout=1")
+    return [event["data"]["item"] for event in events]
+
+
+def test_what_editors_write_beside_a_file_is_told_to_nobody(elsewhere):
+    """vim: a swap file, a backup and 4913; nano, and a program that saves by renaming: names of their own."""
+    node, local = elsewhere.node, elsewhere.local
+    # The first question has the node record them.
+    begun = max([event["id"] for event in node.get("/rest/events?events=ItemStarted&timeout=1")], default=0)
+    note, other = elsewhere.path("texts/note.txt"), elsewhere.path("texts/other.txt")
+    mode = os.stat(note).st_mode
+    # As an editor that is open: the file is there when the folder is scanned.
+    swap = elsewhere.path("texts/.note.txt.swp")
+    harness.write(swap, b"b0VIM")
+    elsewhere.agent.run("scan", elsewhere.folder)
+    assert os.path.exists(os.path.join(local, "texts/.note.txt.swp")), "it is in the folder"
+    os.remove(swap)
+    run("vim", "-u", "NONE", "-es", "--cmd", "set nocp swapfile updatecount=1 writebackup", "-c", "normal Goadded", "-c", "wq", note)
+    elsewhere.wait_there("texts/note.txt", b"a note\n" * 100 + b"added\n")
+    assert edit_with_nano(other, b"typed ") == 0
+    elsewhere.wait_there("texts/other.txt", b"typed " + b"another\n" * 100)
+    # As many programs save: a temporary file that takes the name.
+    for name in ("x.tmp", ".goutputstream-ABC123", ".~lock.other.txt#"):
+        harness.write(elsewhere.path("texts", name), b"saved by renaming\n")
+    os.rename(elsewhere.path("texts/x.tmp"), other)
+    for name in (".goutputstream-ABC123", ".~lock.other.txt#"):
+        os.remove(elsewhere.path("texts", name))
+    elsewhere.wait_there("texts/other.txt", b"saved by renaming\n")
+    # The node names each thing that it is told of when it begins with it.
+    told = {name for name in told_names(node, begun) if name.startswith("texts/")}
+    assert told == {"texts/note.txt", "texts/other.txt"}
+    assert os.stat(note).st_mode == mode and elsewhere.conflicts() == []
+
+
+def test_a_change_elsewhere_is_seen_within_a_second(elsewhere):
+    """From the moment at which the agent knows of it. Of several changes one at least: the machine may be busy."""
+    path = elsewhere.path("texts/seen.txt")
+    pauses = []
+    for number in range(1, 6):
+        harness.write(elsewhere.there("texts/seen.txt"), b"x" * number)
+        os.path.exists(path)
+        elsewhere.node.scan(elsewhere.folder, "texts/seen.txt")
+        elsewhere.agent.wait_entry(f"{elsewhere.folder}:texts/seen.txt", lambda entry: entry and entry["size"] == number)
+        known = time.monotonic()
+        wait_until(lambda: os.path.exists(path) and os.stat(path).st_size == number, 20, "the change is seen")
+        pauses.append(time.monotonic() - known)
+    assert min(pauses) < 1, pauses

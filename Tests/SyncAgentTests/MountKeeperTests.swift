@@ -1,0 +1,210 @@
+import AgentConfiguration
+import AgentContext
+import AsyncTools
+import BlockExchange
+import ControlAPI
+import Logging
+import MountProtocol
+import MountRules
+import MountServer
+import SyncTestKit
+import Synchronization
+import Testing
+
+@testable import SyncAgent
+
+/// What the configuration wants mounted is mounted, and nothing else is touched.
+@Suite(.timeLimit(.minutes(1))) struct MountKeeperTests {
+    /// A machine on which folders are mounted without any file system.
+    private final class Machine: Sendable {
+        struct State {
+            var mounted: [MountedFolder] = []
+            /// Why nothing can be mounted or unmounted; nil if it can.
+            var refusal: ControlError?
+            var starts = 0
+            var ends: [String: AsyncStream<Bool>.Continuation] = [:]
+        }
+
+        let state = Mutex(State())
+
+        var mounted: [String] { state.withLock { $0.mounted.map(\.directory).sorted() } }
+        var starts: Int { state.withLock { $0.starts } }
+
+        func refuse(_ error: ControlError?) { state.withLock { $0.refusal = error } }
+
+        /// The mount's process ends.
+        func end(_ directory: String, hasFailed: Bool) {
+            let end = state.withLock { state in
+                state.mounted.removeAll { $0.directory == directory }
+                return state.ends.removeValue(forKey: directory)
+            }
+            end?.yield(hasFailed)
+            end?.finish()
+        }
+
+        var tools: MountTools {
+            MountTools(
+                mounted: { self.state.withLock { $0.mounted } }, resolved: { $0 },
+                start: { mount, _ in
+                    let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+                    try self.state.withLock { state throws(ControlError) in
+                        state.starts += 1
+                        if let refusal = state.refusal { throw refusal }
+                        state.mounted.append(MountedFolder(directory: mount.directory, folder: mount.folder))
+                        state.ends[mount.directory] = end
+                    }
+                    return {
+                        for await hasFailed in ended { return hasFailed }
+                        return false
+                    }
+                },
+                end: { directory, _, _ in
+                    if let refusal = self.state.withLock({ $0.refusal }) { throw refusal }
+                    self.end(directory, hasFailed: false)
+                })
+        }
+    }
+
+    private struct World {
+        let machine = Machine()
+        let clock = ManualClock()
+        let changed = Signal()
+        let tasks = AgentTasks()
+        let configuration = RunningConfiguration(Configuration(name: "x"), of: DeviceID(certificateDER: []))
+        let board: MountBoard
+        let keeper: MountKeeper
+
+        init() {
+            let (clock, tasks) = (clock, tasks)
+            let time = AgentTime(
+                clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0 })
+            board = MountBoard(now: time.monotonic)
+            keeper = MountKeeper(
+                configuration: configuration, board: board, tools: machine.tools, changed: changed,
+                time: time, logger: Logger(label: "test"), begin: { tasks.start($0) })
+        }
+
+        func want(_ directory: String?) {
+            var folder = FolderConfiguration(id: FolderID("f"), path: "/f")
+            folder.mount.directory = directory
+            configuration.set(Configuration(name: "x", folders: [folder]))
+            changed.notify()
+        }
+
+        /// Runs the keeper and its tasks while `body` runs.
+        func run(_ body: () async throws -> Void) async rethrows {
+            let running = [Task { await keeper.run() }, Task { await tasks.run() }]
+            try await body()
+            for task in running { task.cancel() }
+            for task in running { await task.value }
+        }
+
+        func waitUntil(_ condition: () async -> Bool) async {
+            while await !condition(), !Task.isCancelled { await Task.yield() }
+        }
+    }
+
+    private static let refusal = ControlError(.alreadyExists, "/m is not empty. Choose an empty directory.")
+
+    @Test func whatIsWantedIsMountedMovedAndUnmounted() async {
+        let world = World()
+        world.want("/m")
+        await world.run {
+            await world.waitUntil { world.machine.mounted == ["/m"] }
+            world.want("/n")
+            await world.waitUntil { world.machine.mounted == ["/n"] }
+            world.want(nil)
+            await world.waitUntil { world.machine.mounted == [] }
+        }
+        #expect(world.machine.starts == 2)
+        #expect(await world.keeper.statuses.isEmpty)
+    }
+
+    @Test func whatCannotBeMountedIsSaidAndTriedAgain() async {
+        let world = World()
+        world.machine.refuse(Self.refusal)
+        world.want("/m")
+        await world.run {
+            await world.waitUntil { await world.keeper.statuses.first?.problem == Self.refusal }
+            for tries in 2...4 {
+                await world.clock.advance(whenAsleep: 1)
+                await world.waitUntil { world.machine.starts == tries }
+            }
+            #expect(world.clock.now.offset <= .seconds(7), "1, 2 and 4 seconds")
+            let status = await world.keeper.statuses.first
+            #expect(status?.state == "unmounted" && status?.isConfigured == true)
+            world.machine.refuse(nil)
+            await world.clock.advance(whenAsleep: 1)
+            await world.waitUntil { world.machine.mounted == ["/m"] }
+            await world.waitUntil { await world.keeper.statuses.first?.problem == nil }
+        }
+    }
+
+    @Test func oneInUseIsNeitherMovedNorForgotten() async {
+        let world = World()
+        world.want("/m")
+        await world.run {
+            await world.waitUntil { world.machine.mounted == ["/m"] }
+            world.machine.refuse(ControlError(.busy, "/m is in use by cat (7). Close them, or use --lazy."))
+            world.want("/n")
+            await world.waitUntil { await world.keeper.statuses.contains { $0.directory == "/m" && $0.problem != nil } }
+            #expect(world.machine.mounted == ["/m"] && world.machine.starts == 1)
+            world.machine.refuse(nil)
+            await world.clock.advance(whenAsleep: 1)
+            await world.waitUntil { world.machine.mounted == ["/n"] }
+        }
+    }
+
+    /// A crash is mended; what somebody has unmounted stays so.
+    @Test func onlyAFailedMountIsStartedAgain() async throws {
+        let world = World()
+        world.want("/m")
+        try await world.run {
+            await world.waitUntil { world.machine.mounted == ["/m"] }
+            world.machine.end("/m", hasFailed: true)
+            await world.clock.advance(whenAsleep: 1)
+            await world.waitUntil { world.machine.mounted == ["/m"] }
+            #expect(world.machine.starts == 2)
+            try await world.keeper.unmount("f", at: nil, isLazy: false)
+            #expect(world.machine.mounted == [])
+            // Other settings do not bring it back.
+            world.want("/m")
+            await world.waitUntil { await world.keeper.statuses.first?.state == "unmounted" }
+            world.machine.refuse(Self.refusal)
+            let error = await #expect(throws: ControlError.self) {
+                try await world.keeper.mount(WantedMount(folder: "f", directory: "/m"))
+            }
+            #expect(error == Self.refusal)
+            world.machine.refuse(nil)
+            try await world.keeper.mount(WantedMount(folder: "f", directory: "/m"))
+            #expect(world.machine.mounted == ["/m"] && world.machine.starts == 4)
+            await #expect(throws: ControlError.self) { try await world.keeper.unmount("f", at: "/n", isLazy: false) }
+        }
+    }
+
+    @Test func whoReadsIsKnownWhileTheyDo() {
+        let time = Mutex(Duration.zero)
+        let board = ReadingBoard(now: { time.withLock { $0 } })
+        let cat = RunningProgram(process: 7, name: "cat")
+        board.opened("a", by: cat)
+        board.opened("b", by: cat)
+        board.read("b", 1000, by: 7)
+        board.read("c", 1000, by: 8)
+        #expect(board.all.readers.map(\.process) == [7], "a program that opened nothing is not known")
+        #expect(
+            board.all.readers[0].path == "b" && board.all.readers[0].files == 2 && board.all.readers[0].bytes == 1000)
+        for process in 100..<130 as Range<Int32> {
+            board.opened("x", by: RunningProgram(process: process, name: "grep"))
+        }
+        #expect(board.all.readers.count == MountStatus.readerLimit && board.all.more == 11)
+        for process in 100..<130 as Range<Int32> { board.closed(by: process) }
+        time.withLock { $0 = .seconds(10) }
+        #expect(board.all.readers.map(\.process) == [7] && board.all.more == 0, "it has two files open")
+        board.closed(by: 7)
+        board.closed(by: 7)
+        #expect(board.all.readers.isEmpty)
+        // The system gives numbers again.
+        board.opened("d", by: RunningProgram(process: 7, name: "mpv"))
+        #expect(board.all.readers.map(\.bytes) == [0] && board.all.readers.map(\.program) == ["mpv"])
+    }
+}
