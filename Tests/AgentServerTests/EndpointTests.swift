@@ -419,7 +419,7 @@ struct FolderStatusTests {
     @Test func everythingSurvivesTheWay() throws {
         var status = AgentStatus.sample.folders[0]
         status.state = FolderState.syncing.rawValue
-        status.message = "m"
+        status.text = "m"
         status.need = .init(files: 1, directories: 2, bytes: 3, deletions: 4)
         status.extraneous = 5
         status.problems = [FolderProblem(path: "a/b", message: "unreadable")]
