@@ -71,17 +71,17 @@ let layers = [
                 dependencies: [
                     "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 ]),
-            .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography"]),
+            .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography", "Phrases"]),
             .target(
                 name: "FolderScanner",
-                dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-            .target(name: "FolderWatcher", dependencies: ["AsyncTools", "CLinux", "FileAccess", logging]),
+                dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"]),
+            .target(name: "FolderWatcher", dependencies: ["AsyncTools", "CLinux", "FileAccess", "Phrases", logging]),
         ]),
     // Transports, and TLS over them.
     layer(
         "Links",
         [
-            .target(name: "Transport", dependencies: [nioCore]),
+            .target(name: "Transport", dependencies: ["Phrases", nioCore]),
             // Which links are kept, and what is dialled: values, events in and actions out.
             .target(name: "LinkRules", dependencies: ["Arithmetic", "BlockExchange", "Transport"]),
             .target(
@@ -92,13 +92,14 @@ let layers = [
             .target(
                 name: "TransportBluetooth",
                 dependencies: [
-                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Threads", "Transport", logging, nioCore,
+                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Phrases", "Threads", "Transport", logging,
+                    nioCore,
                     nioPosix,
                 ]),
             .target(
                 name: "LinkSecurity",
                 dependencies: [
-                    "BlockExchange", "Cryptography", "Transport", nioCore,
+                    "BlockExchange", "Cryptography", "Phrases", "Transport", nioCore,
                     .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
                 ]),
             .target(
@@ -108,9 +109,9 @@ let layers = [
                 dependencies: ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport", nioCore]),
             .target(
                 name: "TransportRelay",
-                dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Transport", nioCore]),
+                dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Phrases", "Transport", nioCore]),
             .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", "Trimming", nioCore, nioPosix]),
-            .target(name: "Proxies", dependencies: ["Cryptography", "Transport", nioCore]),
+            .target(name: "Proxies", dependencies: ["Cryptography", "Phrases", "Transport", nioCore]),
         ]),
     // The parts of the agent: its configuration, fetching, folders, sessions with devices, dropped files, thumbnails.
     layer(
@@ -126,12 +127,15 @@ let layers = [
             .target(
                 name: "AgentContext",
                 dependencies: [
-                    "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
+                    "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Phrases",
+                    "Transport",
                 ]),
             // Pure: what the parts decide.
             .target(
                 name: "SyncDecisions",
-                dependencies: ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"]),
+                dependencies: [
+                    "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Phrases", "Transport",
+                ]),
             .target(
                 name: "Fetching",
                 dependencies: [
@@ -143,13 +147,15 @@ let layers = [
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
-                    "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging, nioCore,
+                    "LinkSecurity", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging,
+                    nioCore,
                 ]),
             .target(
                 name: "PeerLinks",
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                    "CLinux", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Reconciliation",
+                    "CLinux", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Phrases",
+                    "Reconciliation",
                     "SyncDecisions", "Transport", logging, nioCore, nioPosix,
                 ]),
             .target(

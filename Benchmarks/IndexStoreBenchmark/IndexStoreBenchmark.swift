@@ -57,6 +57,16 @@ struct IndexStoreBenchmark {
         try await measure("search, no match, ms") { _ = try await store.search("No Such Name Anywhere") }
         try await measure("search by path, no match, ms") { _ = try await store.search("no/such/name") }
         try await measure("search, about 100 matches, ms") { _ = try await store.search("7777") }
+        let photos = NameFilter(endings: NameFilter.Endings(["jpg", "png"]), size: 1...10)
+        try await measure("search, no match, with filters, ms") {
+            _ = try await store.search("No Such Name Anywhere", filter: photos)
+        }
+        try await measure("filter by kind without a text, no match, ms") {
+            _ = try await store.search("", filter: photos)
+        }
+        try await measure("filter by size without a text, no match, ms") {
+            _ = try await store.search("", filter: NameFilter(size: 1_000_000_000...Int64.max))
+        }
         try await measure("local updates, page of 1,000, ms") {
             _ = try await store.localUpdates(of: folder, after: Int64(nameCount / 2), limit: 1000)
         }

@@ -162,6 +162,13 @@ struct EndpointTests {
             Endpoints.entryPage,
             EntryQuery(path: oddPath, offset: 7, limit: 1, sort: .modified, isDescending: true, filter: .conflicts)),
         EndpointSample(Endpoints.searchPage, SearchQuery(text: "ä&b")),
+        EndpointSample(Endpoints.searchPage, SearchQuery(text: "", filter: SearchFilter(kind: .photo))),
+        EndpointSample(
+            Endpoints.searchPage,
+            SearchQuery(
+                text: "x", filter: SearchFilter(kind: .other, since: 1, before: 2, over: 3, under: 4, device: "a b&c"))),
+        EndpointSample(
+            Endpoints.search, FindQuery(text: "", filter: SearchFilter(over: 1 << 40, device: SearchFilter.nobody))),
         EndpointSample(Endpoints.searchPage, SearchQuery(text: "x", folder: "f g", offset: 20, limit: 10)),
         EndpointSample(Endpoints.link, LinkRequest(path: oddPath)),
         EndpointSample(Endpoints.link, LinkRequest(path: oddPath, seconds: 1)),
@@ -265,6 +272,11 @@ struct EndpointTests {
         ("GET", "/v1/stat?path=a&path=b", "invalid-request"),
         ("GET", "/v1/entries?path=a&recursive=perhaps", "invalid-request"),
         ("GET", "/v1/search?text=a&limit=0", "invalid-request"),
+        ("GET", "/v1/search?text=a&kind=film", "invalid-request"),
+        ("GET", "/v1/search?text=a&over=-1", "invalid-request"),
+        ("GET", "/v1/search?text=a&over=3&under=2", "invalid-request"),
+        ("GET", "/v1/search?text=a&since=5&before=5", "invalid-request"),
+        ("GET", "/v1/search?text=a&since=99999999999999999999", "invalid-request"),
         ("GET", "/v1/search?text=a&limit=99999999999999999999", "invalid-request"),
         ("POST", "/v1/devices", "invalid-request"), ("POST", "/v1/fetch", "invalid-request"),
         ("POST", "/v1/selection", "invalid-request"), ("GET", "/v1/selection?folder=", "invalid-request"),
@@ -425,7 +437,7 @@ struct FolderStatusTests {
     @Test func everythingSurvivesTheWay() throws {
         var status = AgentStatus.sample.folders[0]
         status.state = FolderState.syncing.rawValue
-        status.message = "m"
+        status.text = "m"
         status.need = .init(files: 1, directories: 2, bytes: 3, deletions: 4)
         status.extraneous = 5
         status.problems = [FolderProblem(path: "a/b", message: "unreadable")]

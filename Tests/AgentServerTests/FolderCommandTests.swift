@@ -450,7 +450,7 @@ struct FolderActionCommandTests {
     @Test func aHaltIsConfirmedWithItsReasonInSight() async {
         var status = AgentStatus.sample
         status.folders[0].state = "halted-root-emptied"
-        status.folders[0].message = "Everything is gone from /home/u/docs."
+        status.folders[0].text = "Everything is gone from /home/u/docs."
         let plan = FolderActionOutcome(folder: "docs", action: .confirm, isDryRun: false, deletions: 500)
         let scene = Scene(control: ScriptedControl(statuses: [status], folders: FolderScript(action: plan)))
         let result = await scene.run("folder", "confirm", "docs")
@@ -565,7 +565,7 @@ struct FolderListingCommandTests {
     @Test func statusTellsWhatIsWrongAndWhatToDo() {
         var folder = AgentStatus.sample.folders[0]
         folder.state = "halted-mass-delete"
-        folder.message = "60 of 100 files are gone."
+        folder.text = "60 of 100 files are gone."
         folder.conflicts = nil
         folder.extraneous = 2
         folder.errors = 3

@@ -1,4 +1,5 @@
 import ControlAPI
+import Diagnosis
 import Phrases
 import Testing
 
@@ -51,6 +52,92 @@ import Testing
         let foreign = ControlError(.failed, message: String("{1}"))
         #expect(foreign.message == "{1}" && foreign.text.arguments == [.text("{1}")])
         #expect(!String(decoding: try ControlJSON.encode(foreign), as: UTF8.self).contains("\"text\""))
+    }
+
+    @Test func whatDoctorFindsIsInTheLanguage() async {
+        let scene = Scene(control: nil, variables: ["LANG": "de_DE.UTF-8"])
+        let result = await scene.run("doctor")
+        #expect(
+            result.output.contains("Der Agent läuft nicht.") && result.output.contains("  Starten."),
+            "\(result.output)")
+        #expect(result.output.contains("config.toml ist gültig, mit 0 Ordnern und 0 Geräten."))
+        // Programs read English and find beside it how it was made.
+        let json = await scene.run("doctor", "--json").output
+        #expect(json.contains(#""message":"The agent is not running.""#))
+        #expect(json.contains(#""whyText":{"arguments":[],"template":"Nothing is synced."}"#))
+    }
+
+    /// Nothing that is found out about a machine has parts that the catalogue does not have.
+    @Test func everyFindingOfAMachineIsTranslated() throws {
+        let german = SpokenLanguage.translation(["LANG": "de_DE.UTF-8"], arguments: [])
+        let kinds: [MachineFacts.File.Kind] = [
+            .privateKey, .certificate, .linkKey, .password, .pageCertificate, .controlSocket, .index, .state,
+            .configuration,
+        ]
+        let open = kinds.map { MachineFacts.File($0, path: "/h/x", mode: 0o666, isOwn: true) }
+        let foreign = kinds.map { MachineFacts.File($0, path: "/h/x", mode: 0o600, isOwn: false) }
+        let gone = kinds.map { MachineFacts.File($0, path: "/h/x", mode: nil, isOwn: true) }
+        let disks: [MachineFacts.Disk] = [
+            .init(folder: nil, path: "/d", available: 1, total: 9, floor: 5),
+            .init(folder: "f", path: "/d", available: 1, total: 9, floor: 5),
+            .init(folder: "g", path: "/d", available: nil, total: nil, floor: 5),
+            .init(folder: "h", path: "/d", available: 1, total: 9, floor: 5, failure: "EIO"),
+            .init(folder: "i", path: "/d", available: 9, total: 9, floor: 5),
+        ]
+        var findings: [DoctorFinding] = []
+        for files in [open, foreign, gone] {
+            for configuration in [
+                MachineFacts.Configuration.valid(folders: 1, devices: 2), .missing, .broken("x:1: y"),
+            ] {
+                for isWell in [true, false] {
+                    findings +=
+                        MachineFacts(
+                            program: "synctrain", isAgent: isWell, files: files, configuration: configuration,
+                            disks: disks,
+                            mounts: .init(hasDevice: isWell, hasHelper: isWell, hasProgram: isWell),
+                            openFileLimit: isWell ? 65536 : 256,
+                            service: .init(isInstalled: isWell, isEnabled: true, isLingering: isWell),
+                            isClockSynchronised: isWell,
+                            helpers: [.init(path: "/usr/bin/ffmpeg", package: "ffmpeg", isThere: isWell)]
+                        ).findings
+                }
+            }
+        }
+        let texts = findings.flatMap { [$0.text, $0.whyText, $0.remedyText].compactMap(\.self) + $0.detailTexts }
+        #expect(texts.count > 100)
+        for text in Set(texts) where !text.isVerbatim {
+            #expect(german.text(text) != text.english, "\(text.english)")
+        }
+    }
+
+    @Test func whatStatusSaysIsInTheLanguage() throws {
+        let german = SpokenLanguage.translation(["LANG": "de_DE.UTF-8"], arguments: [])
+        let problem = FolderProblem(path: "a", message: Phrase("\("/f") is missing; mount its disk"))
+        let way = DeviceWay(
+            address: "tcp://a:1", outcome: DeviceWay.failed,
+            message: Phrase("no answer; check that the device is on and that no firewall blocks it"))
+        let device = DeviceStatus(
+            id: "A-B", name: "nas", isConnected: false, lastError: "\("tcp://a:1"): \(way.phrase ?? "")", ways: [way])
+        for json in [try ControlJSON.encode([problem]), try ControlJSON.encode([device])] {
+            let text = String(decoding: json, as: UTF8.self)
+            #expect(
+                text.contains(#""message":"/f is missing; mount its disk""#)
+                    || text.contains(#""lastError":"tcp://a:1: no answer"#))
+        }
+        let read = try ControlJSON.decode([FolderProblem].self, from: try ControlJSON.encode([problem]))
+        #expect(read == [problem])
+        let devices = try ControlJSON.decode([DeviceStatus].self, from: try ControlJSON.encode([device]))
+        #expect(devices == [device])
+        Translation.$current.withValue(german) {
+            #expect(read[0].phrase.shown == "/f fehlt; den Datenträger einhängen")
+            #expect(
+                StatusRendering.remark(devices[0])
+                    == "tcp://a:1: keine Antwort; prüfen, ob das Gerät eingeschaltet ist und keine Firewall es sperrt")
+        }
+        #expect(StatusRendering.remark(devices[0]).contains("tcp://a:1: no answer; check"))
+        // An older agent says the sentence alone.
+        let old = try ControlJSON.decode(FolderProblem.self, from: Array(#"{"path":"a","message":"{1} b"}"#.utf8))
+        #expect(old.phrase.english == "{1} b")
     }
 
     @Test func questionsAreAnsweredInTheLanguage() {

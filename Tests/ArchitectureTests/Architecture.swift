@@ -42,37 +42,41 @@ struct Architecture {
             "Spelling": [],
             "ControlAPI": ["Arithmetic", "Phrases", "Trimming"],
             "Diagnosis": ["ControlAPI", "Phrases", "Trimming"],
-            "Transport": [],
+            "Transport": ["Phrases"],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
             "Thumbnails": ["Cryptography"],
             "TOML": [],
             "TransportVirtual": ["Arithmetic", "Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd", "Threads"],
-            "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus", "Threads"],
+            "TransportBluetooth": [
+                "Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus", "Phrases", "Threads",
+            ],
             "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
-            "FileAccess": ["Arithmetic", "CLinux", "Cryptography"],
-            "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
+            "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "Phrases"],
+            "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],
-            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess"],
+            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess", "Phrases"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
-            "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
+            "LinkSecurity": ["Transport", "BlockExchange", "Cryptography", "Phrases"],
             "LinkRules": ["Arithmetic", "BlockExchange", "Transport"],
             "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
             "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
-            "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
+            "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Phrases", "Transport"],
             "PortMapping": ["Cryptography", "Transport", "Trimming"],
-            "Proxies": ["Cryptography", "Transport"],
+            "Proxies": ["Cryptography", "Phrases", "Transport"],
             "AgentConfiguration": [
                 "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML", "Trimming",
             ],
             "AgentContext": [
-                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
+                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Phrases", "Transport",
             ],
-            "SyncDecisions": ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"],
+            "SyncDecisions": [
+                "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Phrases", "Transport",
+            ],
             // No index: what is fetched, and where it goes, is told by the caller.
             "Fetching": [
                 "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
@@ -81,13 +85,13 @@ struct Architecture {
             "FolderSync": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
-                "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport",
+                "LinkSecurity", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport",
             ],
             // No concrete transport: the sessions are given those that there are.
             "PeerLinks": [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "CLinux", "ControlAPI",
-                "Cryptography", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Reconciliation",
-                "SyncDecisions", "Transport",
+                "Cryptography", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Phrases",
+                "Reconciliation", "SyncDecisions", "Transport",
             ],
             "FileDrop": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",

@@ -66,6 +66,20 @@ def test_no_view_has_a_violation(page, setting, view):
     judge(page)
 
 
+def test_search_filters_have_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Papers")
+    page.find(".finding input").click()
+    page.wait(lambda: page.find(".chips").is_displayed(), "the chips")
+    Select(page.named("Kind", "combobox")).select_by_visible_text("Documents")
+    Select(page.named("Changed", "combobox")).select_by_visible_text("From – to…")
+    page.wait(lambda: page.text(".layer .name-text") == "letter.txt", "what is found")
+    page.screenshot("search-filters")
+    judge(page)
+    page.resize(PHONE)
+    assert page.overflow() <= 0
+    page.screenshot("search-filters-phone")
+
+
 def test_deleted_files_have_no_violation(page, setting):
     page.log_in(setting).go("files", FOLDER, "Papers")
     page.wait(lambda: page.has(".list"), "the list")

@@ -14,6 +14,7 @@ import harness
 import pytest
 from page import PHONE, WIDE, Keys
 from process import wait_until
+from selenium.webdriver.support.select import Select
 
 FOLDER = "home"
 HOSTILE = ["<img src=x onerror=alert(1)>.txt", "holiday\u202egpj.exe", "\"><script>alert(2)</script>", "a&amp;b.txt"]
@@ -486,6 +487,48 @@ def test_search_finds_as_one_types(files):
     page.wait_text(".summary", "No results.")
     page.press(Keys.ESCAPE)
     page.wait(lambda: len(names(page)) == 8 and page.find(".finding input").get_property("value") == "", "cleared")
+
+
+def test_filters_narrow_a_search(files, setting):
+    page = files
+
+    def choose(label, option):
+        Select(page.named(label, "combobox")).select_by_visible_text(option)
+
+    assert not page.find(".chips").is_displayed()
+    page.find(".finding input").click()
+    page.wait(lambda: page.find(".chips").is_displayed(), "the chips")
+    for _ in range(8):
+        page.press(Keys.TAB)
+        if page.driver.switch_to.active_element.accessible_name == "Kind":
+            break
+    assert page.driver.switch_to.active_element.accessible_name == "Kind", "the chips are reached by Tab"
+    choose("Kind", "Photos")
+    page.wait(lambda: names(page) == [f"IMG_{number:04}.jpg" for number in range(1, 9)], "all pictures, without a text")
+    page.find(".finding input").send_keys("7")
+    at(page, "IMG_0007.jpg")
+    choose("On device", "This device")
+    page.wait_text(".listing .empty", "No files match the filters.")
+    choose("On device", "nas")
+    at(page, "IMG_0007.jpg")
+    page.click("Clear filters")
+    page.wait(lambda: len(names(page)) > 8, "names with a 7")
+    page.script("document.querySelector('.finding input').value = ''")
+    choose("Kind", "Videos")
+    choose("Size", "Over 1.0 MiB")
+    at(page, "Summer at the lake.webm")
+    choose("Size", "Under 100 KiB")
+    page.wait_text(".listing .empty", "No files match the filters.")
+    choose("Size", "Size")
+    choose("Changed", "From – to…")
+    page.wait(lambda: page.find(".chips .range").is_displayed(), "two dates")
+    page.script("const field = arguments[0]; field.value = '2999-01-01'; field.dispatchEvent(new Event('change'))", page.find(".chips input"))
+    page.wait_text(".listing .empty", "No files match the filters.")
+    choose("Changed", "Last year")
+    at(page, "Summer at the lake.webm")
+    page.script("arguments[0].focus()", page.named("On device", "combobox"))
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.find(".chips").is_displayed() and "Documents" in names(page), "the folder again")
 
 
 def test_sort_and_filter(files, setting):

@@ -106,14 +106,14 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.status.problems = ["port 21027 is in use; stop the other program"]
         },
         AgentCase("discovery-server", .warning, "https://192.0.2.9/: no route.", "synctrain reach") {
-            $0.reach.servers[0].problem = "no route"
+            $0.reach.servers[0].problemPhrase = "no route"
         },
         AgentCase(
             "relay", .warning, "No relay is joined.", "synctrain reach --test",
             details: ["relay://192.0.2.8: it is full"]
         ) {
             $0.reach.relays[0].state = "waiting"
-            $0.reach.relays[0].problem = "it is full"
+            $0.reach.relays[0].problemPhrase = "it is full"
         },
         AgentCase("watching", .warning, "docs: not all directories are watched: too many.") {
             $0.status.folders[0].watch = .init(state: "partial", message: "too many", watched: 10)
@@ -153,7 +153,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             ]
         ) {
             $0.status.devices[0].isConnected = false
-            $0.status.devices[0].lastError = "tcp://192.0.2.7:22000: timed out"
+            $0.status.devices[0].lastErrorPhrase = "tcp://192.0.2.7:22000: timed out"
             $0.reach.devices[0] = .init(
                 id: nas, name: "nas", links: [],
                 failures: [
@@ -203,7 +203,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             "folder", .problem, "docs: halted-root-missing: /d is gone.", "synctrain folder repair docs"
         ) {
             $0.status.folders[0].state = "halted-root-missing"
-            $0.status.folders[0].message = "/d is gone"
+            $0.status.folders[0].text = "/d is gone"
             $0.status.folders[0].waits = [
                 FolderWait(
                     reason: .halted, message: "/d is gone",

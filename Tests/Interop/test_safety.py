@@ -440,7 +440,9 @@ def test_other_devices_delete_most_of_a_folder(own):
         return next((p["message"] for p in own.status["problems"] if "folder confirm" in p["message"]), None)
     wait_until(lambda: problem() and os.path.exists(os.path.join(own.here, "new")), 60, "the deletions are held")
     assert f"{own.node.name} deleted 180 of the" in problem(), problem()
-    assert own.status["heldDeletions"] == {"names": 180, "here": True, "message": problem()}
+    held = own.status["heldDeletions"]
+    assert {key: held[key] for key in ("names", "here", "message")} == {"names": 180, "here": True, "message": problem()}
+    assert "{2} of the {3} files here" in held["text"]["template"], held
     own.agent.run("scan", f"{own.id}:")
     # Changes go on both ways, and nothing is deleted by them.
     own.barrier()

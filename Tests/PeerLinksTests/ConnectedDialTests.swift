@@ -26,7 +26,7 @@ import Transport
     @Test func somebodyElseIsNot() throws {
         let another = try #require(try Self.problem(Self.other))
         #expect(another.failure == .otherDevice)
-        #expect(another.message?.contains(Self.other.description) == true)
+        #expect(another.text?.english.contains(Self.other.description) == true)
         #expect(try Self.problem(Self.own)?.failure == .ourself)
     }
 
@@ -34,7 +34,7 @@ import Transport
     @Test(arguments: AddressSource.allCases)
     func onlyTheOwnAddressIsReported(_ source: AddressSource) throws {
         let problem = try #require(try Self.problem(Self.other, source))
-        #expect((problem.message != nil) == (source == .configured))
+        #expect((problem.text != nil) == (source == .configured))
     }
 
     @Test func aNameMustNotLeadOutOfTheAllowedNetworks() throws {
@@ -42,7 +42,7 @@ import Transport
         policy.allowed = try AllowedNetworks(parsing: ["10.0.0.0/8"])
         let problem = try #require(try Self.problem(Self.device, policy: policy))
         #expect(problem.failure == .notAllowed)
-        #expect(problem.message != nil)
+        #expect(problem.text != nil)
         #expect(try Self.problem(Self.device, at: "tcp://10.0.0.1:22000", policy: policy) == nil)
     }
 }

@@ -87,7 +87,7 @@ import Transport
     @Test func everyObstacleSaysWhatToDo() {
         for cause in TransferPolicies.Cause.allCases {
             for restraint in [Restraint.onDemandOnly, .pause] {
-                let text = LinkObstacle.policy(.init(cause, restraint)).text(folder: "f")
+                let text = LinkObstacle.policy(.init(cause, restraint)).text(folder: "f").english
                 #expect(text.contains("synctrain policy ignore"))
                 #expect(text.contains("fetch") == (restraint == .onDemandOnly))
             }

@@ -171,7 +171,7 @@ import Transport
             // It does search.
             #expect(share > 0.08)
             #expect(scene.radio.dials.count == 0)
-            #expect(scene.devices.all.allSatisfy { $0.state.lastError?.contains("not in range") == true })
+            #expect(scene.devices.all.allSatisfy { $0.state.lastError?.english.contains("not in range") == true })
         }
     }
 

@@ -115,7 +115,7 @@ import Transport
     @Test func whatAWindowSaysOfADevice() {
         let away = RadioWatch.Findings(targets: [Self.address])
         #expect(!away.hasHeard([Self.address]))
-        #expect(away.whyAbsent([Self.address])?.hasPrefix("\(Self.address) is not in range") == true)
+        #expect(away.whyAbsent([Self.address])?.english.hasPrefix("\(Self.address) is not in range") == true)
         // It was not listened for, or another one ended the window.
         #expect(away.whyAbsent([Self.other]) == nil)
         let other = RadioWatch.Findings(targets: [Self.address, Self.other], heard: [Self.other])
@@ -124,7 +124,7 @@ import Transport
         // The real cause, not that the device is away.
         let off = RadioWatch.Findings(
             targets: [Self.address], obstacles: [Self.address: "The adapter is switched off."])
-        #expect(off.whyAbsent([Self.address]) == "\(Self.address): The adapter is switched off.")
+        #expect(off.whyAbsent([Self.address])?.english == "\(Self.address): The adapter is switched off.")
     }
 
     @Test func aDialMaySearchOnlyWhileAPersonWaits() {

@@ -21,7 +21,7 @@ struct SilentEndTests {
             (.config(client: "syncthing"), "Connection timed out", "the connection broke (Connection timed out)"),
         ] as [(PeerWords, String?, String)])
     func theLikeliestCauseIsNamed(_ words: PeerWords, _ cause: String?, _ text: String) {
-        let reason = SilentEnd.reason(words, localDevice: Self.own, cause: cause)
+        let reason = SilentEnd.reason(words, localDevice: Self.own, cause: cause).english
         #expect(reason.contains(text), "\(reason)")
     }
 

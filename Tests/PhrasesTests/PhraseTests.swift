@@ -54,6 +54,33 @@ import Testing
         #expect(german.text(Phrase("Open", context: "verb")) == "Öffnen")
     }
 
+    @Test(arguments: [
+        ("no disk", "No disk.", "no disk.", "Keine Platte!"), ("is it?", "Is it?", "is it?", "is it?"),
+        ("/a is gone", "/a is gone.", "/a is gone.", "/a is gone."), ("", "", "", ""),
+        ("it, then", "It, then.", "it, then.", "It, then."),
+    ]) func sentencesEndInWhateverLanguage(text: String, sentence: String, ended: String, german: String) throws {
+        let language = try self.german(#""no disk":"keine Platte!""#)
+        let phrase = Phrase(stringLiteral: text)
+        #expect(phrase.sentence.english == sentence && phrase.ended.english == ended)
+        #expect(language.text(phrase.sentence) == (text == "is it?" ? "Is it?" : german))
+        #expect(Phrase("\("a"): \(phrase.ended)").english == "a: \(ended)")
+    }
+
+    @Test func listsAreTranslatedPartByPart() throws {
+        let language = try german(#""Here.":"Hier.","There.":"Dort.""#)
+        let list = Phrase.list(["Here.", "There.", "\("x")"])
+        #expect(list.english == "Here., There., x" && language.text(list) == "Hier., Dort., x")
+        #expect(Phrase.list([]).english.isEmpty)
+    }
+
+    @Test func onlyWhatSaysNoMoreIsVerbatim() {
+        let text: Phrase = "\("as it is")"
+        #expect(text.isVerbatim && text.sentence.isVerbatim && text.unlessVerbatim == nil)
+        let inner: Phrase = "Here."
+        let phrase: Phrase = "\(inner)"
+        #expect(!phrase.isVerbatim && phrase.ended.unlessVerbatim == phrase.ended)
+    }
+
     @Test func phrasesTravelAsJSON() throws {
         let phrase: Phrase = "\("nas") has \(Phrase(2, one: "\(2) file", many: "\(2) files"))."
         let encoder = JSONEncoder()

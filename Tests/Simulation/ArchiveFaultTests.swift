@@ -339,6 +339,6 @@ extension Simulation {
     /// What `status` says is wrong.
     private func words(_ process: SimulatedAgent.Process) -> [String] {
         let snapshot = process.folder.boards.status.snapshot
-        return snapshot.problems.values + [snapshot.halt?.message].compactMap { $0 }
+        return snapshot.problems.values.map(\.english) + [snapshot.halt?.message].compactMap { $0 }
     }
 }

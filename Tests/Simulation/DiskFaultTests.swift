@@ -16,7 +16,7 @@ import Testing
     /// What the second agent's status says.
     private func words(_ agent: SimulatedAgent) throws -> [String] {
         let snapshot = try #require(agent.process).folder.boards.status.snapshot
-        return snapshot.problems.values + [snapshot.halt?.message].compactMap { $0 }
+        return snapshot.problems.values.map(\.english) + [snapshot.halt?.message].compactMap { $0 }
     }
 
     @Test(arguments: faults) func theFolderStaysWholeAndSaysWhy(fault: (number: CInt, words: String)) async throws {

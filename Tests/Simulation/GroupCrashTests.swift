@@ -177,8 +177,8 @@ import Testing
             for _ in 0..<6 { try await simulation.work(second) }
             #expect(Self.group(second) == Self.old)
             let problems = try #require(second.process?.folder.boards.status.snapshot.problems)
-            #expect(problems["d/x.a"]?.contains("d/x.b") ?? false, "\(problems)")
-            #expect(problems["d/x.c"]?.contains("d/x.b") ?? false, "\(problems)")
+            #expect(problems["d/x.a"]?.english.contains("d/x.b") ?? false, "\(problems)")
+            #expect(problems["d/x.c"]?.english.contains("d/x.b") ?? false, "\(problems)")
             // A file without a group does not wait.
             #expect(first.files.write(Self.bytes("new"), to: "keep"))
             try await simulation.tell(first, second)

@@ -67,7 +67,7 @@ import Testing
             let status = try status(second)
             #expect(status.halt == nil)
             #expect(status.need.deletions == 141)
-            let message = try #require(status.problems["."])
+            let message = try #require(status.problems["."]?.english)
             #expect(message.contains("deleted 141 of the 161 files here"))
             #expect(message.contains("synctrain folder confirm"))
 
@@ -150,7 +150,7 @@ import Testing
             try await simulation.start(second)
             try await settle(simulation)
             #expect(files(second) == Set(Self.many + Self.few))
-            #expect(try status(second).problems["d"]?.contains("synctrain folder confirm") == true)
+            #expect(try status(second).problems["d"]?.english.contains("synctrain folder confirm") == true)
             #expect(try await confirm(second) == 140)
             try await settle(simulation)
             #expect(files(second) == Set(Self.few))

@@ -68,7 +68,7 @@ struct PeerSessionTests {
                             random: { 0.5 }), partials: PartialBlocks(),
                         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
                     session.change { $0 = served }
-                    let end = await served.run(owner: owner)
+                    let end = await served.run(owner: owner).english
                     reason.change { $0 = end }
                 }
             }

@@ -133,7 +133,7 @@ import Transport
 
     @Test func theRelayIsPartOfIt() {
         func relay(
-            _ state: String, source: String = "relay://192.0.2.9:22067/?id=PIDZCHP", problem: String? = nil
+            _ state: String, source: String = "relay://192.0.2.9:22067/?id=PIDZCHP", problem: Phrase? = nil
         ) -> ReachReport.Relay {
             ReachReport.Relay(
                 source: source, address: "relay://192.0.2.9:22067/?id=PIDZCHP", state: state, joinedSeconds: nil,

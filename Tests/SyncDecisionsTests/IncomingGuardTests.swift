@@ -62,10 +62,10 @@ import Testing
     @Test func theSentenceSaysWhoDeletedHowManyAndBothWaysOn() {
         var held = HeldDeletions(files: 812, known: 1000, devices: [(name: "laptop", files: 812)])
         #expect(
-            held.message(folder: "photos")
+            held.text(folder: "photos").english
                 == "laptop deleted 812 of the 1000 files here, so nothing that other devices delete is deleted here; if this "
                 + "was intended: synctrain folder confirm photos; to keep the files, restore them on laptop")
         held = HeldDeletions(files: 10, known: 12, devices: [("a", 1), ("d", 2), ("b", 6), ("c", 1)])
-        #expect(held.message(folder: "f").hasPrefix("b (6), d (2), a (1) and others deleted 10 of the 12 files"))
+        #expect(held.text(folder: "f").english.hasPrefix("b (6), d (2), a (1) and others deleted 10 of the 12 files"))
     }
 }

@@ -216,9 +216,11 @@ def template_of(pieces):
     return text if len(pieces) % 2 == 1 else None
 
 
-SWIFT_CALLS = r"(?<!func )(?<![\w])(translated|Phrase|ControlError)\("
-# In an extension of ControlError.
-SWIFT_ERRORS = r"(?<!func )(?<![\w])(translated|Phrase|ControlError|self\.init)\("
+# Their second argument is a text, and those called `there` and `remedy`.
+TAKERS = "ControlError|LinkError|LinkSecurityError|ProxyError|RelayError|BluetoothState"
+SWIFT_CALLS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS})\("
+# In an extension of one of these.
+SWIFT_ERRORS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS}|self\.init)\("
 
 
 def choices(pieces, name):
@@ -251,10 +253,12 @@ def swift_keys(pieces, is_error=False):
             name = match.group(1)
             parsed = [labelled(argument) for argument in arguments(pieces, index, match.end())]
             labels = dict(parsed)
-            if name in ("ControlError", "self.init"):
+            if name not in ("translated", "Phrase"):
                 # Without a literal it is the message of something else.
                 if len(parsed) > 1 and not parsed[1][0]:
                     yield from choices(parsed[1][1], name)
+                for label in ("there", "remedy"):
+                    yield from choices(labels.get(label, []), name)
                 continue
             context = template_of(labels["context"]) if "context" in labels else ""
             if "one" in labels:
@@ -269,7 +273,7 @@ def swift_keys(pieces, is_error=False):
                 text = template_of(parsed[0][1]) if parsed else None
                 if text is None or context is None:
                     yield None, f"{name}(…) without a literal"
-                elif text:
+                elif text.replace("{1}", ""):
                     yield Key(context, text), None
 
 
@@ -310,13 +314,17 @@ def keys_of(text, is_swift, is_declaration=False):
     if is_declaration:
         return declared_keys(Scanner(text, is_swift).pieces())
     pieces = Scanner(text, is_swift).pieces()
-    return swift_keys(pieces, "extension ControlError {" in text) if is_swift else script_keys(pieces)
+    return swift_keys(pieces, re.search(rf"extension ({TAKERS}) {{", text) is not None) if is_swift else script_keys(pieces)
 
 
-CALLS = re.compile(r"extension ControlError|translated\(|Phrase\(|ControlError\(|plural\(|\bt(\.as\(|\s*`|\()")
+CALLS = re.compile(rf"extension ({TAKERS})|translated\(|Phrase\(|({TAKERS})\(|plural\(|\bt(\.as\(|\s*`|\()")
 
 # The runtime itself.
-EXCLUDED = {"Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js"}
+EXCLUDED = {
+    "Sources/Core/Phrases", "Sources/Agent/WebPage/page/language.js",
+    # What only developers, or those who set up a relay or a proxy, come to read: in English.
+    "Sources/Links/TransportVirtual", "Sources/Links/TransportRelay", "Sources/Links/Proxies",
+}
 
 
 def keys(root):

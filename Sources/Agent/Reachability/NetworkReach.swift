@@ -193,7 +193,7 @@ package final class NetworkReach: WideReach {
                     ReachReport.Server(
                         url: "\(state.server)", announcedSeconds: state.announcing?.sinceSuccess.map(Self.seconds),
                         nextSeconds: state.announcing?.untilNext.map(Self.seconds),
-                        problem: state.announcing?.problem ?? state.lookingUp?.problem)
+                        problem: (state.announcing?.problem ?? state.lookingUp?.problem).map { "\($0)" })
                 },
                 relays: listenings.map { report($0.status) },
                 routers: settings.mapsPorts ? await mapper.summaries : [], proxy: settings.proxyText)
@@ -252,7 +252,7 @@ package final class NetworkReach: WideReach {
             source: "\(status.source)", address: status.relay?.announcement, state: status.phase.rawValue,
             joinedSeconds: status.joinedSince.map { Self.seconds(now - $0) },
             roundTripMilliseconds: status.roundTrip.map { Int($0 / .milliseconds(1)) },
-            problem: status.problem?.message)
+            problem: status.problem?.text)
     }
 
     private static func seconds(_ duration: Duration) -> Int { Int(duration.components.seconds) }

@@ -68,110 +68,114 @@ static const unsigned char file_15[] = {
 };
 
 static const unsigned char file_16[] = {
-#embed "page/files-select.js"
+#embed "page/files-search.js"
 };
 
 static const unsigned char file_17[] = {
-#embed "page/files-source.js"
+#embed "page/files-select.js"
 };
 
 static const unsigned char file_18[] = {
-#embed "page/files-thumbs.js"
+#embed "page/files-source.js"
 };
 
 static const unsigned char file_19[] = {
-#embed "page/files-tree.js"
+#embed "page/files-thumbs.js"
 };
 
 static const unsigned char file_20[] = {
-#embed "page/files-upload.js"
+#embed "page/files-tree.js"
 };
 
 static const unsigned char file_21[] = {
-#embed "page/files.css"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_22[] = {
-#embed "page/files.js"
+#embed "page/files.css"
 };
 
 static const unsigned char file_23[] = {
-#embed "page/icons.svg"
+#embed "page/files.js"
 };
 
 static const unsigned char file_24[] = {
-#embed "page/index.html"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_25[] = {
-#embed "page/invitations.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_26[] = {
-#embed "page/language.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/log.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/mounts.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/pairing.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/style.css"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_41[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_42[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_43[] = {
 #embed "page/words.js"
 };
 
@@ -196,33 +200,34 @@ static const struct web_page_file files[] = {
     {"files-names.js", file_13, sizeof file_13},
     {"files-preview.js", file_14, sizeof file_14},
     {"files-scroll.js", file_15, sizeof file_15},
-    {"files-select.js", file_16, sizeof file_16},
-    {"files-source.js", file_17, sizeof file_17},
-    {"files-thumbs.js", file_18, sizeof file_18},
-    {"files-tree.js", file_19, sizeof file_19},
-    {"files-upload.js", file_20, sizeof file_20},
-    {"files.css", file_21, sizeof file_21},
-    {"files.js", file_22, sizeof file_22},
-    {"icons.svg", file_23, sizeof file_23},
-    {"index.html", file_24, sizeof file_24},
-    {"invitations.js", file_25, sizeof file_25},
-    {"language.js", file_26, sizeof file_26},
-    {"log.js", file_27, sizeof file_27},
-    {"mounts.js", file_28, sizeof file_28},
-    {"pairing.js", file_29, sizeof file_29},
-    {"parts.js", file_30, sizeof file_30},
-    {"reach.js", file_31, sizeof file_31},
-    {"ready.js", file_32, sizeof file_32},
-    {"refused.js", file_33, sizeof file_33},
-    {"settings-patterns.js", file_34, sizeof file_34},
-    {"settings-row.js", file_35, sizeof file_35},
-    {"settings-words.js", file_36, sizeof file_36},
-    {"settings.js", file_37, sizeof file_37},
-    {"sha256.js", file_38, sizeof file_38},
-    {"style.css", file_39, sizeof file_39},
-    {"upload.js", file_40, sizeof file_40},
-    {"views.css", file_41, sizeof file_41},
-    {"words.js", file_42, sizeof file_42},
+    {"files-search.js", file_16, sizeof file_16},
+    {"files-select.js", file_17, sizeof file_17},
+    {"files-source.js", file_18, sizeof file_18},
+    {"files-thumbs.js", file_19, sizeof file_19},
+    {"files-tree.js", file_20, sizeof file_20},
+    {"files-upload.js", file_21, sizeof file_21},
+    {"files.css", file_22, sizeof file_22},
+    {"files.js", file_23, sizeof file_23},
+    {"icons.svg", file_24, sizeof file_24},
+    {"index.html", file_25, sizeof file_25},
+    {"invitations.js", file_26, sizeof file_26},
+    {"language.js", file_27, sizeof file_27},
+    {"log.js", file_28, sizeof file_28},
+    {"mounts.js", file_29, sizeof file_29},
+    {"pairing.js", file_30, sizeof file_30},
+    {"parts.js", file_31, sizeof file_31},
+    {"reach.js", file_32, sizeof file_32},
+    {"ready.js", file_33, sizeof file_33},
+    {"refused.js", file_34, sizeof file_34},
+    {"settings-patterns.js", file_35, sizeof file_35},
+    {"settings-row.js", file_36, sizeof file_36},
+    {"settings-words.js", file_37, sizeof file_37},
+    {"settings.js", file_38, sizeof file_38},
+    {"sha256.js", file_39, sizeof file_39},
+    {"style.css", file_40, sizeof file_40},
+    {"upload.js", file_41, sizeof file_41},
+    {"views.css", file_42, sizeof file_42},
+    {"words.js", file_43, sizeof file_43},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -4,7 +4,7 @@
 ///
 /// Travels as JSON: `{"type":"error","code":…,"message":…,"text":…,"retryable":…,"path":…}`. The message is English; `text` is
 /// what it was made of, by which a client shows it in another language.
-package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringConvertible {
+package struct ControlError: PhrasedError, Codable, Equatable, Sendable, CustomStringConvertible {
     /// An open set: a client that meets a code it does not know treats it as `failed`.
     package struct Code: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral {
         package let rawValue: String
@@ -101,9 +101,6 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
     package init(_ code: Code, message: String, isRetryable: Bool = false, path: String? = nil) {
         self.init(code, "\(message)", isRetryable: isRetryable, path: path)
     }
-
-    /// The sentence in English.
-    package var message: String { text.english }
 
     /// The same to a program, whether or not it was read from JSON.
     package static func == (left: ControlError, right: ControlError) -> Bool {

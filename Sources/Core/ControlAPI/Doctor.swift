@@ -1,3 +1,5 @@
+import Phrases
+
 /// What was found when this device was examined, each with what would help.
 package struct DoctorReport: Codable, Equatable, Sendable {
     package var schema = 1
@@ -23,7 +25,7 @@ package struct DoctorReport: Codable, Equatable, Sendable {
 }
 
 /// One thing that was examined.
-package struct DoctorFinding: Codable, Equatable, Sendable {
+package struct DoctorFinding: Equatable, Sendable {
     package enum State: String, CaseIterable, Codable, Sendable {
         case ok
         /// Worth knowing; nothing is wrong.
@@ -71,30 +73,89 @@ package struct DoctorFinding: Codable, Equatable, Sendable {
     /// The folder's or device's id, or the file's path; nil for this device as a whole.
     package var subject: String?
     /// What is, as a sentence.
-    package var message: String
+    package var text: Phrase
     /// Why it matters, as a sentence; nil where nothing is wrong.
-    package var why: String?
+    package var whyText: Phrase?
     /// What would help, as a sentence; nil where nothing is to be done.
-    package var remedy: String?
+    package var remedyText: Phrase?
     /// The same as a command for a shell, where there is one.
     package var command: String?
     /// What was seen or tried, a line each.
-    package var details: [String]
+    package var detailTexts: [Phrase]
 
     package init(
-        _ area: Area, _ code: String, _ state: State, subject: String? = nil, _ message: String, why: String? = nil,
-        remedy: String? = nil, command: String? = nil, details: [String] = []
+        _ area: Area, _ code: String, _ state: State, subject: String? = nil, _ text: Phrase, why: Phrase? = nil,
+        remedy: Phrase? = nil, command: String? = nil, details: [Phrase] = []
     ) {
         self.area = area
         self.code = code
         self.state = state
         self.subject = subject
-        self.message = message
-        self.why = why
-        self.remedy = remedy
+        self.text = text
+        whyText = why
+        remedyText = remedy
         self.command = command
-        self.details = details
+        detailTexts = details
     }
 
+    // The same in English.
+    package var message: String { text.english }
+    package var why: String? { whyText?.english }
+    package var remedy: String? { remedyText?.english }
+    package var details: [String] { detailTexts.map(\.english) }
+
     var key: Key { Key(code: code, subject: subject) }
+}
+
+extension DoctorFinding: Codable {
+    enum CodingKeys: String, CodingKey {
+        case area, code, state, subject, message, text, why, whyText, remedy, remedyText, command, details, detailTexts
+    }
+
+    /// Reads the finding; from an older agent in English only.
+    ///
+    /// - Throws: `DecodingError`.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let message = try container.decode(String.self, forKey: .message)
+        let why = try container.decodeIfPresent(String.self, forKey: .why)
+        let remedy = try container.decodeIfPresent(String.self, forKey: .remedy)
+        let details = try container.decode([String].self, forKey: .details)
+        self.init(
+            try container.decode(Area.self, forKey: .area), try container.decode(String.self, forKey: .code),
+            try container.decode(State.self, forKey: .state),
+            subject: try container.decodeIfPresent(String.self, forKey: .subject),
+            try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)",
+            why: try container.decodeIfPresent(Phrase.self, forKey: .whyText) ?? why.map { "\($0)" },
+            remedy: try container.decodeIfPresent(Phrase.self, forKey: .remedyText) ?? remedy.map { "\($0)" },
+            command: try container.decodeIfPresent(String.self, forKey: .command),
+            details: try container.decodeIfPresent([Phrase].self, forKey: .detailTexts) ?? details.map { "\($0)" })
+    }
+
+    /// Writes each text in English, and beside it what it was made of.
+    ///
+    /// - Throws: what the encoder throws.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(area, forKey: .area)
+        try container.encode(code, forKey: .code)
+        try container.encode(state, forKey: .state)
+        try container.encodeIfPresent(subject, forKey: .subject)
+        try container.encode(message, forKey: .message)
+        try container.encodeIfPresent(text.unlessVerbatim, forKey: .text)
+        try container.encodeIfPresent(why, forKey: .why)
+        try container.encodeIfPresent(whyText?.unlessVerbatim, forKey: .whyText)
+        try container.encodeIfPresent(remedy, forKey: .remedy)
+        try container.encodeIfPresent(remedyText?.unlessVerbatim, forKey: .remedyText)
+        try container.encodeIfPresent(command, forKey: .command)
+        try container.encode(details, forKey: .details)
+        if !detailTexts.allSatisfy(\.isVerbatim) { try container.encode(detailTexts, forKey: .detailTexts) }
+    }
+
+    /// The same to a program, whether or not it was read from JSON.
+    package static func == (left: DoctorFinding, right: DoctorFinding) -> Bool {
+        left.area == right.area && left.code == right.code && left.state == right.state && left.subject == right.subject
+            && left.message == right.message && left.why == right.why && left.remedy == right.remedy
+            && left.command == right.command && left.details == right.details
+    }
 }

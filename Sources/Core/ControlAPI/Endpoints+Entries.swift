@@ -40,23 +40,25 @@ extension Endpoints {
     /// A part of what a search finds, by folder and path. The pages behind the first are of the same search.
     package static let searchPage = Endpoint(
         .get, "/v1/search", if: ["offset"], "Names that contain a text",
-        query(Query.text("text"), Query.page(isLimitAlone: false), anyFolder).of(
-            { SearchQuery(text: $0.0, folder: $0.2, offset: $0.1.offset, limit: $0.1.limit) },
-            { ($0.text, PageRange(offset: $0.offset, limit: $0.limit), $0.folder) }),
-        pageOfEntries, errors: [.noSuchFolder])
+        query(sought, Query.page(isLimitAlone: false), anyFolder).of(
+            { SearchQuery(text: $0.0.text, folder: $0.2, filter: $0.0.filter, offset: $0.1.offset, limit: $0.1.limit) },
+            { ((text: $0.text, filter: $0.filter), PageRange(offset: $0.offset, limit: $0.limit), $0.folder) }),
+        pageOfEntries, errors: [.noSuchFolder, .noSuchDevice])
 
-    /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike; `limit` ends the
-    /// search after so many (`.max`: all).
+    /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike, and that the
+    /// filter is true of; `limit` ends the search after so many (`.max`: all).
     package static let search = Endpoint(
         .get, "/v1/search", "Names that contain a text",
         query(
-            Query.text("text"), anyFolder,
+            sought, anyFolder,
             QueryPart(
                 fields: [RequestField(name: "limit", value: .number(1...Int.max))],
                 write: { (limit: Int) in limit == .max ? [] : [("limit", String(limit))] },
                 read: { try $0.count("limit") ?? .max })
-        ).of({ FindQuery(text: $0.0, folder: $0.1, limit: $0.2) }, { ($0.text, $0.folder, $0.limit) }),
-        lines(Entry.self), errors: [.noSuchFolder])
+        ).of(
+            { FindQuery(text: $0.0.text, folder: $0.1, filter: $0.0.filter, limit: $0.2) },
+            { ((text: $0.text, filter: $0.filter), $0.folder, $0.limit) }),
+        lines(Entry.self), errors: [.noSuchFolder, .noSuchDevice])
 
     package static let whereis = Endpoint(
         .get, "/v1/whereis", "Which devices have a file", query(Query.path), Whereabouts.self, errors: [.noSuchPath])
@@ -128,6 +130,20 @@ extension Endpoints {
     private static let anyFolder = QueryPart(
         fields: Query.folder.fields, write: { (folder: String?) in folder.map { [("folder", $0)] } ?? [] },
         read: { $0["folder"] })
+
+    /// What names contain, which may be left out where a filter says what is asked for.
+    private static let sought = QueryPart<(text: String, filter: SearchFilter)>(
+        fields: [
+            RequestField(name: "text", value: .text(length: 0...Int.max), description: "Needed without a filter.")
+        ] + SearchFilter.part.fields,
+        write: { ($0.text.isEmpty ? [] : [("text", $0.text)]) + SearchFilter.part.write($0.filter) },
+        read: { query in
+            let (text, filter) = (query["text"] ?? "", try SearchFilter.part.read(query))
+            guard !text.isEmpty || !filter.isEmpty else {
+                throw ControlError(.invalidRequest, "A search needs text=… or a filter.")
+            }
+            return (text, filter)
+        })
 
     private static let plainNumber: @Sendable (RequestQuery, String) throws -> Int? = { query, name in
         guard let text = query[name] else { return nil }

@@ -46,14 +46,20 @@ package struct EntryQuery: Equatable, Sendable, PathRequest {
 
 /// Asks for a part of what a search finds.
 package struct SearchQuery: Equatable, Sendable {
+    /// May be empty if there is a filter.
     package var text: String
     package var folder: String?
+    package var filter: SearchFilter
     package var offset: Int
     package var limit: Int
 
-    package init(text: String, folder: String? = nil, offset: Int = 0, limit: Int = PageLimits.entries) {
+    package init(
+        text: String, folder: String? = nil, filter: SearchFilter = SearchFilter(), offset: Int = 0,
+        limit: Int = PageLimits.entries
+    ) {
         self.text = text
         self.folder = folder
+        self.filter = filter
         self.offset = offset
         self.limit = limit
     }
@@ -72,13 +78,18 @@ package struct ListQuery: Equatable, Sendable, PathRequest {
 
 /// Asks for all that a search finds; nil for all folders.
 package struct FindQuery: Equatable, Sendable {
+    /// May be empty if there is a filter.
     package var text: String
     package var folder: String?
+    package var filter: SearchFilter
     package var limit: Int
 
-    package init(text: String, folder: String? = nil, limit: Int = .max) {
+    package init(
+        text: String, folder: String? = nil, filter: SearchFilter = SearchFilter(), limit: Int = .max
+    ) {
         self.text = text
         self.folder = folder
+        self.filter = filter
         self.limit = limit
     }
 }
@@ -92,15 +103,22 @@ package struct EntryPage: Codable, Equatable, Sendable {
     package var total: Int
     /// There is more than `total` says: a search ends after so many.
     package var isTruncated: Bool?
+    /// Not all names were looked at that a filter may be true of.
+    package var isIncomplete: Bool?
 
-    package init(entries: [Entry], offset: Int, total: Int, isTruncated: Bool? = nil) {
+    package init(
+        entries: [Entry], offset: Int, total: Int, isTruncated: Bool? = nil, isIncomplete: Bool? = nil
+    ) {
         self.entries = entries
         self.offset = offset
         self.total = total
         self.isTruncated = isTruncated
+        self.isIncomplete = isIncomplete
     }
 
-    enum CodingKeys: String, CodingKey { case schema, entries, offset, total, isTruncated = "truncated" }
+    enum CodingKeys: String, CodingKey {
+        case schema, entries, offset, total, isTruncated = "truncated", isIncomplete = "incomplete"
+    }
 
     /// The page as JSON, with the entries written by hand.
     func json() throws(ControlError) -> [UInt8] {
@@ -109,7 +127,9 @@ package struct EntryPage: Codable, Equatable, Sendable {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes += try EntryLine.json(entry)
         }
-        return Self.json(of: bytes, offset: offset, total: total, isTruncated: isTruncated ?? false)
+        return Self.json(
+            of: bytes, offset: offset, total: total, isTruncated: isTruncated ?? false,
+            isIncomplete: isIncomplete ?? false)
     }
 
     /// A part of any list as JSON.
@@ -118,11 +138,13 @@ package struct EntryPage: Codable, Equatable, Sendable {
     ///   - elements: the JSON of each, with commas between.
     ///   - total: nil if the end of the list was not reached.
     package static func json(
-        of elements: [UInt8], offset: Int, total: Int?, isTruncated: Bool = false
+        of elements: [UInt8], offset: Int, total: Int?, isTruncated: Bool = false,
+        isIncomplete: Bool = false
     ) -> [UInt8] {
         var bytes = Array(#"{"schema":1,"entries":["#.utf8) + elements + #"],"offset":\#(offset)"#.utf8
         if let total { bytes += #","total":\#(total)"#.utf8 }
         if isTruncated { bytes += #","truncated":true"#.utf8 }
+        if isIncomplete { bytes += #","incomplete":true"#.utf8 }
         return bytes + "}".utf8
     }
 }

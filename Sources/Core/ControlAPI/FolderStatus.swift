@@ -1,3 +1,5 @@
+import Phrases
+
 /// A folder as `status` shows it.
 package struct FolderStatus: Equatable, Sendable {
     package struct Totals: Codable, Equatable, Sendable {
@@ -22,16 +24,20 @@ package struct FolderStatus: Equatable, Sendable {
         /// A word: `off`, `starting`, `watching`, `partial` (some directories only), `failed`. Unless it is `watching`,
         /// changes are found by the next scan.
         package var state: String
-        /// Why not all is watched, ending with what to do.
-        package var message: String?
+        /// Why not all is watched, ending with what to do; `text` is what it was made of.
+        package private(set) var message: String?
+        package private(set) var text: Phrase?
         /// How many directories are watched.
         package var watched: Int64
 
-        package init(state: String, message: String? = nil, watched: Int64 = 0) {
+        package init(state: String, message: Phrase? = nil, watched: Int64 = 0) {
             self.state = state
-            self.message = message
+            self.message = message?.english
+            text = message?.unlessVerbatim
             self.watched = watched
         }
+
+        package var phrase: Phrase? { text ?? message.map { "\($0)" } }
     }
 
     /// How far a folder is with what its `state` says it does.
@@ -55,17 +61,21 @@ package struct FolderStatus: Equatable, Sendable {
     package struct Waiting: Codable, Equatable, Sendable {
         package var files: Int64
         package var bytes: Int64
-        /// Why, and what to do.
-        package var message: String
+        /// Why, and what to do; `text` is what it was made of.
+        package private(set) var message: String
+        package private(set) var text: Phrase?
         /// `bluetooth`, `metered` or `battery`; nil of an agent that knows only the first.
         package var reason: String?
 
-        package init(files: Int64, bytes: Int64, message: String, reason: String? = nil) {
+        package init(files: Int64, bytes: Int64, message: Phrase, reason: String? = nil) {
             self.reason = reason
             self.files = files
             self.bytes = bytes
-            self.message = message
+            self.message = message.english
+            text = message.unlessVerbatim
         }
+
+        package var phrase: Phrase { text ?? "\(message)" }
     }
 
     /// The last check of the whole folder for damage, and whether one is under way.
@@ -97,16 +107,20 @@ package struct FolderStatus: Equatable, Sendable {
         package var names: Int64
         /// Whether they would be deleted on this device; else on the others.
         package var isHere: Bool
-        /// Why they wait, and what to do.
-        package var message: String
+        /// Why they wait, and what to do; `text` is what it was made of.
+        package private(set) var message: String
+        package private(set) var text: Phrase?
 
-        package init(names: Int64, isHere: Bool, message: String) {
+        package init(names: Int64, isHere: Bool, message: Phrase) {
             self.names = names
             self.isHere = isHere
-            self.message = message
+            self.message = message.english
+            text = message.unlessVerbatim
         }
 
-        enum CodingKeys: String, CodingKey { case names, isHere = "here", message }
+        package var phrase: Phrase { text ?? "\(message)" }
+
+        enum CodingKeys: String, CodingKey { case names, isHere = "here", message, text }
     }
 
     /// How many `problems` are shown.
@@ -120,7 +134,9 @@ package struct FolderStatus: Equatable, Sendable {
     /// One of the words of `FolderState`.
     package var state: String
     /// Says what is wrong and what to do, when `state` is one of a failure.
-    package var message: String?
+    package var text: Phrase?
+    /// The same in English.
+    package var message: String? { text?.english }
     /// Ids of the devices that share the folder.
     package var devices: [String]
     package var global: Totals
@@ -164,7 +180,7 @@ package struct FolderStatus: Equatable, Sendable {
     package var heldDeletions: HeldDeletions?
 
     package init(
-        id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
+        id: String, label: String, path: String, mode: String, type: String, state: String, message: Phrase? = nil,
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
@@ -178,7 +194,7 @@ package struct FolderStatus: Equatable, Sendable {
         self.mode = mode
         self.type = type
         self.state = state
-        self.message = message
+        text = message
         self.devices = devices
         self.global = global
         self.local = local
@@ -211,7 +227,8 @@ package struct FolderStatus: Equatable, Sendable {
 /// say yet is read as nothing.
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
-        case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
+        case id, label, path, mode, type, state, message, text, devices, global, local, need, extraneous, conflicts,
+            errors
         case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles, hints
         case scrub, heldDeletions
         case isIncomplete = "incomplete"
@@ -229,7 +246,8 @@ extension FolderStatus: Codable {
             mode: try container.decode(String.self, forKey: .mode),
             type: try container.decode(String.self, forKey: .type),
             state: try container.decode(String.self, forKey: .state),
-            message: try container.decodeIfPresent(String.self, forKey: .message),
+            message: try container.decodeIfPresent(Phrase.self, forKey: .text)
+                ?? container.decodeIfPresent(String.self, forKey: .message).map { "\($0)" },
             devices: try container.decode([String].self, forKey: .devices),
             global: try container.decode(Totals.self, forKey: .global),
             local: try container.decode(Totals.self, forKey: .local),
@@ -266,6 +284,7 @@ extension FolderStatus: Codable {
         try container.encode(type, forKey: .type)
         try container.encode(state, forKey: .state)
         try container.encodeIfPresent(message, forKey: .message)
+        try container.encodeIfPresent(text?.unlessVerbatim, forKey: .text)
         try container.encode(devices, forKey: .devices)
         try container.encode(global, forKey: .global)
         try container.encode(local, forKey: .local)
@@ -295,11 +314,15 @@ extension FolderStatus: Codable {
 package struct FolderProblem: Codable, Equatable, Sendable {
     /// Relative to the folder's root.
     package var path: String
-    /// A sentence that ends with what to do.
-    package var message: String
+    /// A sentence that ends with what to do; `text` is what it was made of.
+    package private(set) var message: String
+    package private(set) var text: Phrase?
 
-    package init(path: String, message: String) {
+    package init(path: String, message: Phrase) {
         self.path = path
-        self.message = message
+        self.message = message.english
+        text = message.unlessVerbatim
     }
+
+    package var phrase: Phrase { text ?? "\(message)" }
 }

@@ -1,3 +1,5 @@
+import Phrases
+
 /// How the machine is connected and powered, and what policies make of it.
 package struct PolicyStatus: Codable, Equatable, Sendable {
     package enum Answer: String, Codable, Sendable, CaseIterable {
@@ -15,17 +17,23 @@ package struct PolicyStatus: Codable, Equatable, Sendable {
         package var cause: String
         /// `limit`, `on-demand-only` or `pause`.
         package var restraint: String
-        /// A part of a sentence for people.
-        package var message: String
-        /// What ends it.
-        package var remedy: String
+        /// A part of a sentence for people; `text` is what it was made of.
+        package private(set) var message: String
+        package private(set) var text: Phrase?
+        /// What ends it; `remedyText` is what it was made of.
+        package private(set) var remedy: String
+        package private(set) var remedyText: Phrase?
 
-        package init(cause: String, restraint: String, message: String, remedy: String) {
+        package init(cause: String, restraint: String, message: Phrase, remedy: Phrase) {
             self.cause = cause
             self.restraint = restraint
-            self.message = message
-            self.remedy = remedy
+            self.message = message.english
+            text = message.unlessVerbatim
+            self.remedy = remedy.english
+            remedyText = remedy.unlessVerbatim
         }
+
+        package var phrase: Phrase { "\(text ?? "\(message)"); \(remedyText ?? "\(remedy)")" }
     }
 
     package var schema = 1

@@ -1,3 +1,5 @@
+import Phrases
+
 /// How this device can be reached from elsewhere, and how it finds others.
 package struct ReachReport: Codable, Equatable, Sendable {
     /// A discovery server.
@@ -7,14 +9,21 @@ package struct ReachReport: Codable, Equatable, Sendable {
         package var announcedSeconds: Int?
         /// Seconds until it is announced again.
         package var nextSeconds: Int?
-        /// What is the matter, with what to do.
-        package var problem: String?
+        /// What is the matter, with what to do; `problemText` is what it was made of.
+        package private(set) var problem: String?
+        package private(set) var problemText: Phrase?
 
-        package init(url: String, announcedSeconds: Int?, nextSeconds: Int?, problem: String?) {
+        package init(url: String, announcedSeconds: Int?, nextSeconds: Int?, problem: Phrase?) {
             self.url = url
             self.announcedSeconds = announcedSeconds
             self.nextSeconds = nextSeconds
-            self.problem = problem
+            self.problem = problem?.english
+            problemText = problem?.unlessVerbatim
+        }
+
+        package var problemPhrase: Phrase? {
+            get { problemText ?? problem.map { "\($0)" } }
+            set { (problem, problemText) = (newValue?.english, newValue?.unlessVerbatim) }
         }
     }
 
@@ -28,18 +37,25 @@ package struct ReachReport: Codable, Equatable, Sendable {
         package var state: String
         package var joinedSeconds: Int?
         package var roundTripMilliseconds: Int?
-        package var problem: String?
+        package private(set) var problem: String?
+        package private(set) var problemText: Phrase?
 
         package init(
             source: String, address: String?, state: String, joinedSeconds: Int?, roundTripMilliseconds: Int?,
-            problem: String?
+            problem: Phrase?
         ) {
             self.source = source
             self.address = address
             self.state = state
             self.joinedSeconds = joinedSeconds
             self.roundTripMilliseconds = roundTripMilliseconds
-            self.problem = problem
+            self.problem = problem?.english
+            problemText = problem?.unlessVerbatim
+        }
+
+        package var problemPhrase: Phrase? {
+            get { problemText ?? problem.map { "\($0)" } }
+            set { (problem, problemText) = (newValue?.english, newValue?.unlessVerbatim) }
         }
     }
 
@@ -50,25 +66,29 @@ package struct ReachReport: Codable, Equatable, Sendable {
             package var address: String
             /// Who says that the device is there: `configured`, `local`, `introduced` or `global`.
             package var source: String
-            /// What was the matter, with what to do.
-            package var message: String
+            /// What was the matter, with what to do; `text` is what it was made of.
+            package private(set) var message: String
+            package private(set) var text: Phrase?
             package var time: String
 
-            package init(address: String, source: String, message: String, time: String) {
+            package init(address: String, source: String, message: Phrase, time: String) {
                 self.address = address
                 self.source = source
-                self.message = message
+                self.message = message.english
+                text = message.unlessVerbatim
                 self.time = time
             }
 
+            package var phrase: Phrase { text ?? "\(message)" }
+
             /// Who says that the device is there, for people.
-            package var sourceName: String {
+            package var sourceText: Phrase {
                 switch source {
-                case "configured": "configuration"
-                case "local": "local discovery"
-                case "global": "discovery server"
-                case "introduced": "introducer"
-                default: source
+                case "configured": Phrase("configuration")
+                case "local": Phrase("local discovery")
+                case "global": Phrase("discovery server")
+                case "introduced": Phrase("introducer")
+                default: "\(source)"
                 }
             }
         }
@@ -76,13 +96,17 @@ package struct ReachReport: Codable, Equatable, Sendable {
         /// An address that is not dialled.
         package struct Untried: Codable, Equatable, Sendable {
             package var address: String
-            /// Why, and what would change that.
-            package var message: String
+            /// Why, and what would change that; `text` is what it was made of.
+            package private(set) var message: String
+            package private(set) var text: Phrase?
 
-            package init(address: String, message: String) {
+            package init(address: String, message: Phrase) {
                 self.address = address
-                self.message = message
+                self.message = message.english
+                text = message.unlessVerbatim
             }
+
+            package var phrase: Phrase { text ?? "\(message)" }
         }
 
         package var id: String

@@ -178,7 +178,7 @@ enum Query {
     ) -> QueryPart<Choice> {
         QueryPart(
             fields: [RequestField(name: name, value: .oneOf(Choice.allCases.map(\.rawValue)))],
-            write: { [(name, $0.rawValue)] }, read: { try $0.choice(name, of: usual) })
+            write: { [(name, $0.rawValue)] }, read: { try $0.choice(name) ?? usual })
     }
 
     /// The `limit` and `offset` of a part of a list.
@@ -194,10 +194,9 @@ enum Query {
 }
 
 extension RequestQuery {
-    fileprivate func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: String, of usual: Choice
-    ) throws(ControlError) -> Choice {
-        guard let text = self[name] else { return usual }
+    /// One of the words of `Choice`; nil where the query does not say.
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(ControlError) -> Choice? {
+        guard let text = self[name] else { return nil }
         guard let choice = Choice(rawValue: text) else {
             let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ControlError(.invalidRequest, "\(name) must be one of \(words), not \(text.prefix(80)).")

@@ -1,3 +1,5 @@
+import Phrases
+
 /// The agent's state as `status` shows it.
 package struct AgentStatus: Codable, Equatable, Sendable {
     package var schema = 1
@@ -59,10 +61,12 @@ package struct AgentStatus: Codable, Equatable, Sendable {
 package struct RadioStatus: Codable, Equatable, Sendable {
     /// `ready`, or a word for what is the matter: `powered-off`, `no-adapter`, ….
     package var state: String
-    /// A sentence for people.
-    package var message: String
-    /// What to do, as a sentence; nil if nothing is the matter.
-    package var remedy: String?
+    /// A sentence for people; `text` is what it was made of.
+    package private(set) var message: String
+    package private(set) var text: Phrase?
+    /// What to do, as a sentence; nil if nothing is the matter. `remedyText` is what it was made of.
+    package private(set) var remedy: String?
+    package private(set) var remedyText: Phrase?
     /// `hci0`; nil while there is none.
     package var adapter: String?
     /// Of the adapter.
@@ -71,16 +75,21 @@ package struct RadioStatus: Codable, Equatable, Sendable {
     package var isAdvertising: Bool
 
     package init(
-        state: String, message: String, remedy: String? = nil, adapter: String? = nil, address: String? = nil,
+        state: String, message: Phrase, remedy: Phrase? = nil, adapter: String? = nil, address: String? = nil,
         isAdvertising: Bool = false
     ) {
         self.state = state
-        self.message = message
-        self.remedy = remedy
+        self.message = message.english
+        text = message.unlessVerbatim
+        self.remedy = remedy?.english
+        remedyText = remedy?.unlessVerbatim
         self.adapter = adapter
         self.address = address
         self.isAdvertising = isAdvertising
     }
+
+    package var phrase: Phrase { text ?? "\(message)" }
+    package var remedyPhrase: Phrase? { remedyText ?? remedy.map { "\($0)" } }
 }
 
 package struct DeviceStatus: Encodable, Equatable, Sendable {
@@ -102,8 +111,13 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     package var lastSeen: String?
     package var bytesIn: Int64
     package var bytesOut: Int64
-    /// Why the last link ended or the last dial failed.
-    package var lastError: String?
+    /// Why the last link ended or the last dial failed; `lastErrorText` is what it was made of.
+    package private(set) var lastError: String?
+    package private(set) var lastErrorText: Phrase?
+    package var lastErrorPhrase: Phrase? {
+        get { lastErrorText ?? lastError.map { "\($0)" } }
+        set { (lastError, lastErrorText) = (newValue?.english, newValue?.unlessVerbatim) }
+    }
     /// The id of the admin that brought it; nil for one that the user added.
     package var introducedBy: String?
     /// Whether the device's user has accepted this one; nil while nobody can say.
@@ -121,7 +135,7 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     package init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
-        bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
+        bytesOut: Int64 = 0, lastError: Phrase? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
         introducedBy: String? = nil, acceptance: Acceptance? = nil, ways: [DeviceWay] = []
     ) {
         self.id = id
@@ -134,7 +148,8 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         self.lastSeen = lastSeen
         self.bytesIn = bytesIn
         self.bytesOut = bytesOut
-        self.lastError = lastError
+        self.lastError = lastError?.english
+        lastErrorText = lastError?.unlessVerbatim
         self.isPaused = isPaused
         self.pausedUntil = pausedUntil
         self.introducedBy = introducedBy
@@ -144,7 +159,7 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, isPaused = "paused", pausedUntil, introducedBy, acceptance, ways
+        case lastError, lastErrorText, isPaused = "paused", pausedUntil, introducedBy, acceptance, ways
     }
 }
 
@@ -165,7 +180,8 @@ extension DeviceStatus: Decodable {
             lastSeen: try container.decodeIfPresent(String.self, forKey: .lastSeen),
             bytesIn: try container.decode(Int64.self, forKey: .bytesIn),
             bytesOut: try container.decode(Int64.self, forKey: .bytesOut),
-            lastError: try container.decodeIfPresent(String.self, forKey: .lastError),
+            lastError: try container.decodeIfPresent(Phrase.self, forKey: .lastErrorText)
+                ?? container.decodeIfPresent(String.self, forKey: .lastError).map { "\($0)" },
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
             pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
             introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy),

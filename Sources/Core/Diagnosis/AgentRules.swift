@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Findings about the agent as a whole. Pure.
 extension AgentFacts {
@@ -8,24 +9,25 @@ extension AgentFacts {
     var aboutDatabase: [DoctorFinding] {
         switch database {
         case .sound(let bytes, let schema, let isWhole):
-            let extent = isWhole ? "no damage" : "no damage in the part that was checked in time"
+            let extent = isWhole ? Phrase("no damage") : Phrase("no damage in the part that was checked in time")
             return [
                 DoctorFinding(
-                    .database, "index", .ok, "The index has \(ByteText.size(bytes)), schema \(schema), \(extent).")
+                    .database, "index", .ok,
+                    Phrase("The index has \(ByteText.size(bytes)), schema \(schema), \(extent)."))
             ]
         case .damaged(let words):
             return [
                 DoctorFinding(
-                    .database, "index", .problem, "The index is damaged: \(words).",
-                    why: "What is synced next may be decided by wrong data.",
-                    remedy: "Rebuild it from the other devices; files are not touched.",
+                    .database, "index", .problem, Phrase("The index is damaged: \(words)."),
+                    why: Phrase("What is synced next may be decided by wrong data."),
+                    remedy: Phrase("Rebuild it from the other devices; files are not touched."),
                     command: "\(program) reset index")
             ]
         case .unreadable(let message):
             return [
                 DoctorFinding(
-                    .database, "index", .problem, "The index could not be checked: \(message).",
-                    why: "Nothing is synced without it.", remedy: "Remove the cause in the message.")
+                    .database, "index", .problem, Phrase("The index could not be checked: \(message)."),
+                    why: Phrase("Nothing is synced without it."), remedy: Phrase("Remove the cause in the message."))
             ]
         }
     }
@@ -36,19 +38,24 @@ extension AgentFacts {
             return [
                 DoctorFinding(
                     .clock, "clock-skew", .ok,
-                    "Not known whether the clock is right: no connected device has told the time.")
+                    Phrase("Not known whether the clock is right: no connected device has told the time."))
             ]
         }
         guard !off.isEmpty else {
-            return [DoctorFinding(.clock, "clock-skew", .ok, "The clock agrees with those of the connected devices.")]
+            return [
+                DoctorFinding(
+                    .clock, "clock-skew", .ok, Phrase("The clock agrees with those of the connected devices."))
+            ]
         }
         return off.map { skew in
             let amount = Words.duration(skew.seconds.magnitude)
             return DoctorFinding(
                 .clock, "clock-skew", .warning, subject: skew.device,
-                "The clock of \(name(skew.device)) is \(amount) \(skew.seconds > 0 ? "ahead of" : "behind") this one's.",
-                why: "Of two changes made at once the later one counts, by the clocks of the devices.",
-                remedy: "Correct the clock that is wrong, with time synchronisation.",
+                skew.seconds > 0
+                    ? Phrase("The clock of \(name(skew.device)) is \(amount) ahead of this one's.")
+                    : Phrase("The clock of \(name(skew.device)) is \(amount) behind this one's."),
+                why: Phrase("Of two changes made at once the later one counts, by the clocks of the devices."),
+                remedy: Phrase("Correct the clock that is wrong, with time synchronisation."),
                 command: "sudo timedatectl set-ntp true")
         }
     }
@@ -60,34 +67,36 @@ extension AgentFacts {
         if status.listening.isEmpty {
             findings.append(
                 DoctorFinding(
-                    .network, "listening", .warning, "This device does not listen for connections.",
-                    why: "Other devices can connect only over a relay or Bluetooth.",
-                    remedy: "`listen` and `proxy-only` in config.toml change that."))
+                    .network, "listening", .warning, Phrase("This device does not listen for connections."),
+                    why: Phrase("Other devices can connect only over a relay or Bluetooth."),
+                    remedy: Phrase("`listen` and `proxy-only` in config.toml change that.")))
         } else {
             findings.append(
-                DoctorFinding(.network, "listening", .ok, "Listens on \(status.listening.joined(separator: ", "))."))
+                DoctorFinding(
+                    .network, "listening", .ok, Phrase("Listens on \(status.listening.joined(separator: ", ")).")))
         }
         if let http = status.http {
             findings.append(
                 status.httpRemark.map { remark in
                     DoctorFinding(
-                        .network, "page", .note, Words.sentence(remark),
-                        why: "Bookmarks and links that were made before lead to the other program.",
-                        remedy: "End that program, or set another port.",
+                        .network, "page", .note, Phrase("\(remark)").sentence,
+                        why: Phrase("Bookmarks and links that were made before lead to the other program."),
+                        remedy: Phrase("End that program, or set another port."),
                         command: "\(program) config set http.listen 127.0.0.1:8395")
-                } ?? reachedPage(http) ?? DoctorFinding(.network, "page", .ok, "The page is at \(http)."))
+                } ?? reachedPage(http) ?? DoctorFinding(.network, "page", .ok, Phrase("The page is at \(http).")))
         }
         findings += status.problems.filter { !thumbnailProblems.contains($0) }.map { problem in
             DoctorFinding(
-                .network, "agent-problem", .warning, subject: problem, Words.sentence(problem),
-                why: "A part of the agent does not work.", remedy: "The message says what helps.",
+                .network, "agent-problem", .warning, subject: problem, Phrase("\(problem)").sentence,
+                why: Phrase("A part of the agent does not work."), remedy: Phrase("The message says what helps."),
                 command: Words.command(in: problem, program: program))
         }
         findings += reach.servers.map(about) + aboutRelays
         if !reach.routers.isEmpty {
             findings.append(
                 DoctorFinding(
-                    .network, "routers", .ok, "Routers were asked to forward the port.", details: reach.routers))
+                    .network, "routers", .ok, Phrase("Routers were asked to forward the port."),
+                    details: reach.routers.map { "\($0)" }))
         }
         return findings
     }
@@ -96,23 +105,26 @@ extension AgentFacts {
     private func reachedPage(_ http: String) -> DoctorFinding? {
         status.httpFingerprint.map { fingerprint in
             DoctorFinding(
-                .network, "page-reached", .note, "Other machines reach the page: \(http), with TLS and the password.",
-                why: "Anyone who knows the password can read, change and delete all synced files.",
-                remedy: "If only this machine is to reach it, let it listen there alone, and restart the agent.",
+                .network, "page-reached", .note,
+                Phrase("Other machines reach the page: \(http), with TLS and the password."),
+                why: Phrase("Anyone who knows the password can read, change and delete all synced files."),
+                remedy: Phrase(
+                    "If only this machine is to reach it, let it listen there alone, and restart the agent."),
                 command: "\(program) config set http.listen 127.0.0.1:8394",
-                details: ["SHA-256 fingerprint of the certificate: \(fingerprint)"])
+                details: [Phrase("SHA-256 fingerprint of the certificate: \(fingerprint)")])
         }
     }
 
     private func about(_ server: ReachReport.Server) -> DoctorFinding {
-        guard let problem = server.problem else {
+        guard let problem = server.problemPhrase else {
             return DoctorFinding(
-                .network, "discovery-server", .ok, subject: server.url, "The discovery server \(server.url) answers.")
+                .network, "discovery-server", .ok, subject: server.url,
+                Phrase("The discovery server \(server.url) answers."))
         }
         return DoctorFinding(
-            .network, "discovery-server", .warning, subject: server.url, "\(server.url): \(Words.ended(problem))",
-            why: "Devices elsewhere may not find this one, and it may not find them.",
-            remedy: "Check the connection to the Internet; the agent retries automatically.",
+            .network, "discovery-server", .warning, subject: server.url, "\(server.url): \(problem.ended)",
+            why: Phrase("Devices elsewhere may not find this one, and it may not find them."),
+            remedy: Phrase("Check the connection to the Internet; the agent retries automatically."),
             command: "\(program) reach")
     }
 
@@ -122,15 +134,16 @@ extension AgentFacts {
             return [
                 DoctorFinding(
                     .network, "relay", .ok,
-                    "Devices elsewhere reach this one over the relay \(joined.address ?? joined.source).")
+                    Phrase("Devices elsewhere reach this one over the relay \(joined.address ?? joined.source)."))
             ]
         }
         return [
             DoctorFinding(
-                .network, "relay", .warning, "No relay is joined.",
-                why: "Devices elsewhere reach this one only if the router forwards its port.",
-                remedy: "Have connected devices test whether the port is reached.", command: "\(program) reach --test",
-                details: reach.relays.map { "\($0.address ?? $0.source): \($0.problem ?? $0.state)" })
+                .network, "relay", .warning, Phrase("No relay is joined."),
+                why: Phrase("Devices elsewhere reach this one only if the router forwards its port."),
+                remedy: Phrase("Have connected devices test whether the port is reached."),
+                command: "\(program) reach --test",
+                details: reach.relays.map { "\($0.address ?? $0.source): \($0.problemPhrase ?? "\($0.state)")" })
         ]
     }
 
@@ -148,24 +161,37 @@ extension AgentFacts {
             let isOverLimit = inotify.map { watched >= $0.watches / 100 * Self.watchPercent } ?? false
             return DoctorFinding(
                 .watching, "watching", .warning, subject: folder.id,
-                "\(folder.id): \(watch.state == "partial" ? "not all directories are" : "no directory is") watched"
-                    + (watch.message.map { ": \(Words.ended($0))" } ?? "."),
-                why: "Changes there are found by the next scan only.",
-                remedy: isOverLimit ? "Allow this user more watches." : "The message says what helps.",
+                unwatched(watch, folder.id),
+                why: Phrase("Changes there are found by the next scan only."),
+                remedy: isOverLimit ? Phrase("Allow this user more watches.") : Phrase("The message says what helps."),
                 command: isOverLimit
                     ? raise(watched) : watch.message.flatMap { Words.command(in: $0, program: program) })
         }
         guard let inotify else { return findings }
-        let share = "\(Words.count(watched, "directory", "directories")) of \(inotify.watches) watched"
+        let share = Phrase(
+            watched, one: "\(watched) directory of \(inotify.watches) watched.",
+            many: "\(watched) directories of \(inotify.watches) watched.")
         let isNear = watched >= inotify.watches / 100 * Self.watchPercent
         if findings.isEmpty {
             findings.append(
                 DoctorFinding(
-                    .watching, "inotify-watches", isNear ? .note : .ok, share + ".",
-                    why: isNear ? "Beyond the limit, changes are found by the next scan only." : nil,
-                    remedy: isNear ? "Allow this user more watches." : nil, command: isNear ? raise(watched) : nil))
+                    .watching, "inotify-watches", isNear ? .note : .ok, share,
+                    why: isNear ? Phrase("Beyond the limit, changes are found by the next scan only.") : nil,
+                    remedy: isNear ? Phrase("Allow this user more watches.") : nil,
+                    command: isNear ? raise(watched) : nil))
         }
         return findings
+    }
+
+    private func unwatched(_ watch: FolderStatus.Watch, _ folder: String) -> Phrase {
+        let isPartial = watch.state == "partial"
+        guard let why = watch.phrase else {
+            return isPartial
+                ? Phrase("\(folder): not all directories are watched.") : Phrase("\(folder): no directory is watched.")
+        }
+        return isPartial
+            ? Phrase("\(folder): not all directories are watched: \(why.ended)")
+            : Phrase("\(folder): no directory is watched: \(why.ended)")
     }
 
     private func raise(_ watched: Int64) -> String {
@@ -176,27 +202,27 @@ extension AgentFacts {
 
     var aboutBluetooth: [DoctorFinding] {
         guard let radio = status.bluetooth else {
-            return [DoctorFinding(.bluetooth, "radio", .ok, "Bluetooth is off in the configuration.")]
+            return [DoctorFinding(.bluetooth, "radio", .ok, Phrase("Bluetooth is off in the configuration."))]
         }
-        guard let remedy = radio.remedy else {
-            return [DoctorFinding(.bluetooth, "radio", .ok, Words.sentence(radio.message))]
+        guard let remedy = radio.remedyPhrase else {
+            return [DoctorFinding(.bluetooth, "radio", .ok, radio.phrase.sentence)]
         }
         let isUsed = status.devices.contains { $0.addresses.contains { $0.hasPrefix("ble:") } }
         return [
             DoctorFinding(
-                .bluetooth, "radio", isUsed ? .warning : .note, Words.sentence(radio.message),
+                .bluetooth, "radio", isUsed ? .warning : .note, radio.phrase.sentence,
                 why: isUsed
-                    ? "Devices that are reached over Bluetooth cannot connect."
-                    : "Nearby devices cannot be found by radio.",
-                remedy: Words.sentence(remedy), command: Words.quotedCommand(in: remedy))
+                    ? Phrase("Devices that are reached over Bluetooth cannot connect.")
+                    : Phrase("Nearby devices cannot be found by radio."),
+                remedy: remedy.sentence, command: Words.quotedCommand(in: remedy.english))
         ]
     }
 
     var aboutThumbnails: [DoctorFinding] {
         thumbnailProblems.map { problem in
             DoctorFinding(
-                .thumbnails, "thumbnail-sandbox", .warning, subject: problem, Words.sentence(problem),
-                why: "Pictures or films have no thumbnails.", remedy: "The message says what helps.")
+                .thumbnails, "thumbnail-sandbox", .warning, subject: problem, Phrase("\(problem)").sentence,
+                why: Phrase("Pictures or films have no thumbnails."), remedy: Phrase("The message says what helps."))
         }
     }
 }

@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// Findings about other devices: every way that was tried, what came of it, and what would help. Pure.
 extension AgentFacts {
@@ -9,8 +10,9 @@ extension AgentFacts {
         guard !status.devices.isEmpty else {
             return [
                 DoctorFinding(
-                    .devices, "devices", .note, "No other device is known.", why: "There is nothing to sync with.",
-                    remedy: "Pair with another device, or add one by its id.", command: "\(program) pair")
+                    .devices, "devices", .note, Phrase("No other device is known."),
+                    why: Phrase("There is nothing to sync with."),
+                    remedy: Phrase("Pair with another device, or add one by its id."), command: "\(program) pair")
             ]
         }
         return status.devices.flatMap { device in [connection(device)] + version(device) }
@@ -22,46 +24,62 @@ extension AgentFacts {
         let ways = reach.devices.first { $0.id == device.id }
         if device.isPaused {
             return DoctorFinding(
-                .devices, "connection", .note, subject: device.id, "\(name) is paused.",
-                why: "Nothing is exchanged with it.", remedy: "Resume it.",
+                .devices, "connection", .note, subject: device.id, Phrase("\(name) is paused."),
+                why: Phrase("Nothing is exchanged with it."), remedy: Phrase("Resume it."),
                 command: "\(program) resume --device \(reference)")
         }
         if device.isConnected {
             let links = ways?.links ?? []
             return DoctorFinding(
                 .devices, "connection", .ok, subject: device.id,
-                "\(name) is connected (\(links.isEmpty ? device.transport ?? "connected" : links.joined(separator: ", "))).",
+                links.isEmpty && device.transport == nil
+                    ? Phrase("\(name) is connected.")
+                    : Phrase(
+                        "\(name) is connected (\(links.isEmpty ? device.transport ?? "" : links.joined(separator: ", ")))."
+                    ),
                 details: tried(ways))
         }
         let details = tried(ways)
-        let cause = device.lastError.map { ": \(Words.ended($0))" } ?? "."
-        let never = device.lastSeen == nil
         let command =
             details.isEmpty && device.lastError == nil
             ? "\(program) device add \(device.id) --address tcp://HOST:PORT" : "\(program) reach"
         return DoctorFinding(
             .devices, "connection", .warning, subject: device.id,
-            "\(name) \(never ? "has never connected" : "is not connected")\(cause)",
-            why: "Nothing is exchanged with it.",
+            disconnected(device),
+            why: Phrase("Nothing is exchanged with it."),
             remedy: remedy(device, isUntried: details.isEmpty), command: command, details: details)
     }
 
-    private func remedy(_ device: DeviceStatus, isUntried: Bool) -> String {
+    private func disconnected(_ device: DeviceStatus) -> Phrase {
+        let name = name(device.id)
+        switch (device.lastSeen, device.lastErrorPhrase?.ended) {
+        case (nil, nil): return Phrase("\(name) has never connected.")
+        case (nil, let cause?): return Phrase("\(name) has never connected: \(cause)")
+        case (_, nil): return Phrase("\(name) is not connected.")
+        case (_, let cause?): return Phrase("\(name) is not connected: \(cause)")
+        }
+    }
+
+    private func remedy(_ device: DeviceStatus, isUntried: Bool) -> Phrase {
         let name = name(device.id)
         if device.lastSeen == nil {
-            return "Switch \(name) on and accept this device there: \(status.device)."
-                + (isUntried ? " Not found yet: if it stays so, give its address." : "")
+            let own = status.device
+            return isUntried
+                ? Phrase(
+                    "Switch \(name) on and accept this device there: \(own). Not found yet: if it stays so, give its address."
+                )
+                : Phrase("Switch \(name) on and accept this device there: \(own).")
         }
         return isUntried
-            ? "Switch \(name) on, or give its address."
-            : "Switch \(name) on; if it is on, correct what the addresses say."
+            ? Phrase("Switch \(name) on, or give its address.")
+            : Phrase("Switch \(name) on; if it is on, correct what the addresses say.")
     }
 
     /// A line for each address.
-    private func tried(_ ways: ReachReport.Device?) -> [String] {
+    private func tried(_ ways: ReachReport.Device?) -> [Phrase] {
         guard let ways else { return [] }
-        return ways.failures.map { "\($0.address) (\($0.sourceName)): \($0.message)" }
-            + ways.untried.map { "\($0.address): not tried: \($0.message)" }
+        return ways.failures.map { "\($0.address) (\($0.sourceText)): \($0.phrase)" }
+            + ways.untried.map { Phrase("\($0.address): not tried: \($0.phrase)") }
     }
 
     private func version(_ device: DeviceStatus) -> [DoctorFinding] {
@@ -71,9 +89,9 @@ extension AgentFacts {
         let oldest = "\(Self.oldestSyncthing.0).\(Self.oldestSyncthing.1)"
         return [
             DoctorFinding(
-                .devices, "version", .warning, subject: device.id, "\(name(device.id)) runs \(client).",
-                why: "Versions before \(oldest) are not known to work.",
-                remedy: "Update Syncthing there to \(oldest) or later.")
+                .devices, "version", .warning, subject: device.id, Phrase("\(name(device.id)) runs \(client)."),
+                why: Phrase("Versions before \(oldest) are not known to work."),
+                remedy: Phrase("Update Syncthing there to \(oldest) or later."))
         ]
     }
 
@@ -94,9 +112,9 @@ extension AgentFacts {
         pending.devices.map { device in
             let name = device.name.isEmpty ? device.id : "\(device.name) (\(device.id))"
             return DoctorFinding(
-                .devices, "pending-device", .note, subject: device.id, "\(name) wants to connect.",
-                why: "It stays disconnected until it is added here.",
-                remedy: "Add it if it is one of yours; otherwise ignore it.",
+                .devices, "pending-device", .note, subject: device.id, Phrase("\(name) wants to connect."),
+                why: Phrase("It stays disconnected until it is added here."),
+                remedy: Phrase("Add it if it is one of yours; otherwise ignore it."),
                 command: "\(program) device add \(device.id)"
                     + (device.name.isEmpty ? "" : " --name \(ShellWord.quoted(device.name))"))
         }
@@ -104,8 +122,9 @@ extension AgentFacts {
                 let label = folder.label.isEmpty ? folder.id : folder.label
                 return DoctorFinding(
                     .folders, "pending-folder", .note, subject: folder.id,
-                    "\(name(folder.device)) offers the folder \(label).",
-                    why: "It is not synced until it is added here.", remedy: "Add it with a directory of your choice.",
+                    Phrase("\(name(folder.device)) offers the folder \(label)."),
+                    why: Phrase("It is not synced until it is added here."),
+                    remedy: Phrase("Add it with a directory of your choice."),
                     command: "\(program) folder add \(ShellWord.quoted(folder.id)) DIRECTORY --device \(folder.device)")
             }
     }

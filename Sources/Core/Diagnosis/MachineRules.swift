@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// What the facts of a machine come to. Pure.
 extension MachineFacts {
@@ -12,9 +13,9 @@ extension MachineFacts {
         guard isSetUp else {
             return [
                 DoctorFinding(
-                    .agent, "identity", .problem, "This device is not set up.",
-                    why: "Without an identity no other device can connect to it.",
-                    remedy: "Create an identity and a configuration.", command: "\(program) init")
+                    .agent, "identity", .problem, Phrase("This device is not set up."),
+                    why: Phrase("Without an identity no other device can connect to it."),
+                    remedy: Phrase("Create an identity and a configuration."), command: "\(program) init")
             ] + aboutMounts
         }
         return aboutIdentity + aboutConfiguration + aboutFiles + aboutDisks + aboutClock + aboutMounts + aboutHelpers
@@ -34,11 +35,12 @@ extension MachineFacts {
         return missing.map { file in
             let isAll = missing.count > 1
             return DoctorFinding(
-                .agent, "identity", .problem, subject: file.path, "\(file.path) is missing.",
-                why: "The key and the certificate are this device's identity; other devices know it by them.",
+                .agent, "identity", .problem, subject: file.path, Phrase("\(file.path) is missing."),
+                why: Phrase("The key and the certificate are this device's identity; other devices know it by them."),
                 remedy: isAll
-                    ? "Restore both files from a backup, or create a new identity and add it on the other devices."
-                    : "Restore the file from a backup.", command: isAll ? "\(program) init" : nil)
+                    ? Phrase(
+                        "Restore both files from a backup, or create a new identity and add it on the other devices.")
+                    : Phrase("Restore the file from a backup."), command: isAll ? "\(program) init" : nil)
         }
     }
 
@@ -49,24 +51,26 @@ extension MachineFacts {
             return [
                 DoctorFinding(
                     .configuration, "configuration", .ok,
-                    "\(path) is valid: \(Words.count(folders, "folder")), \(Words.count(devices, "device")).")
+                    Phrase("\(path) is valid: \(Words.folders(folders)), \(Words.devices(devices))."))
             ]
         case .missing:
             return [
                 DoctorFinding(
-                    .configuration, "configuration", .problem, "\(path) is missing.",
+                    .configuration, "configuration", .problem, Phrase("\(path) is missing."),
                     why: isAgent
-                        ? "The agent does not start again without it." : "The agent does not start without it.",
-                    remedy: "Restore the file from a backup.")
+                        ? Phrase("The agent does not start again without it.")
+                        : Phrase("The agent does not start without it."),
+                    remedy: Phrase("Restore the file from a backup."))
             ]
         case .broken(let message):
             return [
                 DoctorFinding(
-                    .configuration, "configuration", .problem, Words.sentence(message),
+                    .configuration, "configuration", .problem, Phrase("\(message)").sentence,
                     why: isAgent
-                        ? "The agent uses the settings that it read last and ignores changes of the file."
-                        : "The agent does not start with it.",
-                    remedy: isAgent ? "Correct the file, then have the agent read it." : "Correct the file.",
+                        ? Phrase("The agent uses the settings that it read last and ignores changes of the file.")
+                        : Phrase("The agent does not start with it."),
+                    remedy: isAgent
+                        ? Phrase("Correct the file, then have the agent read it.") : Phrase("Correct the file."),
                     command: isAgent ? "\(program) reload" : nil)
             ]
         }
@@ -78,7 +82,8 @@ extension MachineFacts {
         let findings = files.flatMap(about)
         guard !findings.contains(where: { $0.area == .permissions }) else { return findings }
         return findings + [
-            DoctorFinding(.permissions, "modes", .ok, "Key, index and control socket belong to this user alone.")
+            DoctorFinding(
+                .permissions, "modes", .ok, Phrase("Key, index and control socket belong to this user alone."))
         ]
     }
 
@@ -88,45 +93,69 @@ extension MachineFacts {
         guard file.isOwn else {
             return [
                 DoctorFinding(
-                    .permissions, "owner", .problem, subject: file.path, "\(file.path) belongs to another user.",
-                    why: "The agent can read or change it only as long as that user allows it.",
-                    remedy: "Make this user its owner.", command: "sudo chown \"$USER\": \(path)")
+                    .permissions, "owner", .problem, subject: file.path,
+                    Phrase("\(file.path) belongs to another user."),
+                    why: Phrase("The agent can read or change it only as long as that user allows it."),
+                    remedy: Phrase("Make this user its owner."), command: "sudo chown \"$USER\": \(path)")
             ]
         }
-        let (code, state, who, why): (String, DoctorFinding.State, String, String)
+        // A sentence with places for the path and the mode.
+        let (code, state, what, why): (String, DoctorFinding.State, Phrase, Phrase)
+        let (name, octal) = (file.path, Words.octal(mode))
         switch file.kind {
         case .privateKey where mode & 0o077 != 0:
-            (code, state, who) = ("key-mode", .problem, "can read the private key")
-            why = "Anyone who has the key can connect to your devices as this one."
+            (code, state, what) = (
+                "key-mode", .problem, Phrase("Other users can read the private key (\(name), mode \(octal)).")
+            )
+            why = Phrase("Anyone who has the key can connect to your devices as this one.")
         case .linkKey where mode & 0o077 != 0:
-            (code, state, who) = ("link-key-mode", .problem, "can read the key that links are signed with")
-            why = "Anyone who has the key can make links to your files; the agent does not start with it."
+            (code, state, what) = (
+                "link-key-mode", .problem,
+                Phrase("Other users can read the key that links are signed with (\(name), mode \(octal)).")
+            )
+            why = Phrase("Anyone who has the key can make links to your files; the agent does not start with it.")
         case .password where mode & 0o077 != 0:
-            (code, state, who) = ("password-mode", .problem, "can read what the page's password is checked with")
-            why = "Anyone who has it can try passwords as fast as a machine can; the page does not listen with it."
+            (code, state, what) = (
+                "password-mode", .problem,
+                Phrase("Other users can read what the page's password is checked with (\(name), mode \(octal)).")
+            )
+            why = Phrase(
+                "Anyone who has it can try passwords as fast as a machine can; the page does not listen with it.")
         case .pageCertificate where mode & 0o077 != 0:
-            (code, state, who) = ("page-key-mode", .problem, "can read the key of the page's certificate")
-            why = "Anyone who has the key can pass for the page; the page does not listen with it."
+            (code, state, what) = (
+                "page-key-mode", .problem,
+                Phrase("Other users can read the key of the page's certificate (\(name), mode \(octal)).")
+            )
+            why = Phrase("Anyone who has the key can pass for the page; the page does not listen with it.")
         case .controlSocket where mode & 0o077 != 0:
-            (code, state, who) = ("socket-mode", .problem, "can control the agent")
-            why = "Anyone who controls the agent can read, change and delete all synced files."
+            (code, state, what) = (
+                "socket-mode", .problem, Phrase("Other users can control the agent (\(name), mode \(octal)).")
+            )
+            why = Phrase("Anyone who controls the agent can read, change and delete all synced files.")
         case .index where mode & 0o077 != 0:
-            (code, state, who) = ("index-mode", .warning, "can read the index")
-            why = "The index has the names of all files of all folders."
+            (code, state, what) = (
+                "index-mode", .warning, Phrase("Other users can read the index (\(name), mode \(octal)).")
+            )
+            why = Phrase("The index has the names of all files of all folders.")
         case .state where mode & 0o022 != 0:
-            (code, state, who) = ("state-mode", .problem, "can replace this device's files")
-            why = "Anyone who can write to the directory can exchange the key and the configuration."
+            (code, state, what) = (
+                "state-mode", .problem, Phrase("Other users can replace this device's files (\(name), mode \(octal)).")
+            )
+            why = Phrase("Anyone who can write to the directory can exchange the key and the configuration.")
         case .configuration where mode & 0o022 != 0:
-            (code, state, who) = ("configuration-mode", .problem, "can change the configuration")
-            why = "The configuration says which devices get your files."
+            (code, state, what) = (
+                "configuration-mode", .problem,
+                Phrase("Other users can change the configuration (\(name), mode \(octal)).")
+            )
+            why = Phrase("The configuration says which devices get your files.")
         default: return []
         }
         let target = file.kind == .state ? "700" : "600"
         return [
             DoctorFinding(
                 .permissions, code, state, subject: file.path,
-                "Other users \(who) (\(file.path), mode \(Words.octal(mode))).", why: why,
-                remedy: "Allow this user alone.", command: "chmod \(target) \(path)")
+                what, why: why,
+                remedy: Phrase("Allow this user alone."), command: "chmod \(target) \(path)")
         ]
     }
 
@@ -135,36 +164,41 @@ extension MachineFacts {
     private var aboutDisks: [DoctorFinding] { disks.map(about) }
 
     private func about(_ disk: Disk) -> DoctorFinding {
-        let what = disk.folder.map { "the folder \($0)" } ?? "the index"
         if let failure = disk.failure {
             return DoctorFinding(
                 .space, "disk-space", .warning, subject: disk.folder ?? disk.path,
-                "\(disk.path) cannot be read: \(failure).",
-                why: "Nothing of \(what) can be synced until it can.",
-                remedy: "Mount the disk, or check the path and its permissions.")
+                Phrase("\(disk.path) cannot be read: \(failure)."),
+                why: disk.folder.map { Phrase("Nothing of the folder \($0) can be synced until it can.") }
+                    ?? Phrase("Nothing of the index can be synced until it can."),
+                remedy: Phrase("Mount the disk, or check the path and its permissions."))
         }
         guard let available = disk.available, let total = disk.total else {
             return DoctorFinding(
                 .space, "disk-space", .note, subject: disk.folder ?? disk.path,
-                "The disk of \(what) does not say how much is free.")
+                disk.folder.map { Phrase("The disk of the folder \($0) does not say how much is free.") }
+                    ?? Phrase("The disk of the index does not say how much is free."))
         }
-        let free = "\(ByteText.size(available)) of \(ByteText.size(total)) free"
+        let free = Phrase("\(ByteText.size(available)) of \(ByteText.size(total)) free")
         guard available < disk.floor else {
             return DoctorFinding(
-                .space, "disk-space", .ok, subject: disk.folder ?? disk.path, "The disk of \(what): \(free).")
+                .space, "disk-space", .ok, subject: disk.folder ?? disk.path,
+                disk.folder.map { Phrase("The disk of the folder \($0): \(free).") }
+                    ?? Phrase("The disk of the index: \(free)."))
         }
         guard let folder = disk.folder else {
             return DoctorFinding(
                 .space, "disk-space", .problem, subject: disk.path,
-                "The disk of the index is almost full: \(free) (\(disk.path)).",
-                why: "What other devices announce is refused so that this device's own changes still fit.",
-                remedy: "Free some space on that disk.")
+                Phrase("The disk of the index is almost full: \(free) (\(disk.path))."),
+                why: Phrase("What other devices announce is refused so that this device's own changes still fit."),
+                remedy: Phrase("Free some space on that disk."))
         }
         return DoctorFinding(
             .space, "disk-space", .problem, subject: folder,
-            "The disk of \(what) is below its floor: \(free), and `minimum-free` keeps \(ByteText.size(disk.floor)).",
-            why: "Nothing is downloaded into the folder.",
-            remedy: "Free some space, have files freed that other devices have, or lower `minimum-free`.",
+            Phrase(
+                "The disk of the folder \(folder) is below its floor: \(free), and `minimum-free` keeps \(ByteText.size(disk.floor))."
+            ),
+            why: Phrase("Nothing is downloaded into the folder."),
+            remedy: Phrase("Free some space, have files freed that other devices have, or lower `minimum-free`."),
             command: "\(program) free \(ShellWord.quoted(folder)) --until \(Words.mebibytes(disk.floor))")
     }
 
@@ -172,13 +206,13 @@ extension MachineFacts {
 
     private var aboutClock: [DoctorFinding] {
         switch isClockSynchronised {
-        case true?: [DoctorFinding(.clock, "clock-source", .ok, "The system synchronises its clock.")]
+        case true?: [DoctorFinding(.clock, "clock-source", .ok, Phrase("The system synchronises its clock."))]
         case false?:
             [
                 DoctorFinding(
-                    .clock, "clock-source", .note, "The system does not synchronise its clock.",
-                    why: "Of two changes made at once the later one counts, by the clocks of the devices.",
-                    remedy: "Switch on time synchronisation, unless something else sets the clock.",
+                    .clock, "clock-source", .note, Phrase("The system does not synchronise its clock."),
+                    why: Phrase("Of two changes made at once the later one counts, by the clocks of the devices."),
+                    remedy: Phrase("Switch on time synchronisation, unless something else sets the clock."),
                     command: "sudo timedatectl set-ntp true")
             ]
         case nil: []
@@ -187,28 +221,29 @@ extension MachineFacts {
 
     private var aboutMounts: [DoctorFinding] {
         guard let mounts else { return [] }
-        let why = "`synctrain mount` needs it to show folders as directories."
+        let why = Phrase("`synctrain mount` needs it to show folders as directories.")
         var findings: [DoctorFinding] = []
         if !mounts.hasDevice {
             findings.append(
                 DoctorFinding(
-                    .mount, "fuse-device", .warning, "This system has no /dev/fuse.", why: why,
-                    remedy: "Load the kernel module.", command: "sudo modprobe fuse"))
+                    .mount, "fuse-device", .warning, Phrase("This system has no /dev/fuse."), why: why,
+                    remedy: Phrase("Load the kernel module."), command: "sudo modprobe fuse"))
         }
         if !mounts.hasHelper {
             findings.append(
                 DoctorFinding(
-                    .mount, "fusermount3", .warning, "The program fusermount3 is not installed.", why: why,
-                    remedy: "Install the Debian package fuse3.", command: "sudo apt install fuse3"))
+                    .mount, "fusermount3", .warning, Phrase("The program fusermount3 is not installed."), why: why,
+                    remedy: Phrase("Install the Debian package fuse3."), command: "sudo apt install fuse3"))
         }
         if !mounts.hasProgram {
             findings.append(
                 DoctorFinding(
-                    .mount, "synctrain-mount", .warning, "The program synctrain-mount is missing beside this one.",
+                    .mount, "synctrain-mount", .warning,
+                    Phrase("The program synctrain-mount is missing beside this one."),
                     why: why,
-                    remedy: "Install synctrain again."))
+                    remedy: Phrase("Install synctrain again.")))
         }
-        return findings.isEmpty ? [DoctorFinding(.mount, "mount", .ok, "Folders can be mounted.")] : findings
+        return findings.isEmpty ? [DoctorFinding(.mount, "mount", .ok, Phrase("Folders can be mounted."))] : findings
     }
 
     private var aboutHelpers: [DoctorFinding] {
@@ -217,15 +252,15 @@ extension MachineFacts {
         guard !missing.isEmpty else {
             return [
                 DoctorFinding(
-                    .thumbnails, "thumbnail-programs", .ok, "The programs that make thumbnails are installed.")
+                    .thumbnails, "thumbnail-programs", .ok, Phrase("The programs that make thumbnails are installed."))
             ]
         }
         return [
             DoctorFinding(
                 .thumbnails, "thumbnail-programs", .note,
-                "Programs that make thumbnails are missing: \(missing.map(\.path).joined(separator: ", ")).",
-                why: "Pictures or films have no thumbnails.",
-                remedy: "Install them, or set `enabled = false` in [thumbnails].",
+                Phrase("Programs that make thumbnails are missing: \(missing.map(\.path).joined(separator: ", "))."),
+                why: Phrase("Pictures or films have no thumbnails."),
+                remedy: Phrase("Install them, or set `enabled = false` in [thumbnails]."),
                 command: "sudo apt install \(missing.map(\.package).joined(separator: " "))")
         ]
     }
@@ -236,27 +271,33 @@ extension MachineFacts {
             findings.append(
                 limit < Self.openFilesWanted
                     ? DoctorFinding(
-                        .system, "open-files", .warning, "The agent may have only \(limit) files open at once.",
-                        why: "Many connections and many small files need more.",
+                        .system, "open-files", .warning, Phrase("The agent may have only \(limit) files open at once."),
+                        why: Phrase("Many connections and many small files need more."),
                         remedy:
-                            "Raise the limit to 65536: `LimitNOFILE=65536` in the unit, or `ulimit -n` before the start."
-                    ) : DoctorFinding(.system, "open-files", .ok, "The agent may have \(limit) files open at once."))
+                            Phrase(
+                                "Raise the limit to 65536: `LimitNOFILE=65536` in the unit, or `ulimit -n` before the start."
+                            )
+                    )
+                    : DoctorFinding(
+                        .system, "open-files", .ok, Phrase("The agent may have \(limit) files open at once.")))
         }
         guard let service else { return findings }
         if !service.isInstalled || !service.isEnabled {
             findings.append(
                 DoctorFinding(
-                    .system, "service", .note, "The agent does not start automatically after a restart of the machine.",
-                    why: "Nothing is synced until somebody starts it.", remedy: "Install it as a service of this user.",
+                    .system, "service", .note,
+                    Phrase("The agent does not start automatically after a restart of the machine."),
+                    why: Phrase("Nothing is synced until somebody starts it."),
+                    remedy: Phrase("Install it as a service of this user."),
                     command: "\(program) agent install"))
         } else if !service.isLingering {
             findings.append(
                 DoctorFinding(
-                    .system, "service", .note, "The agent stops when this user logs out.",
-                    why: "Services of a user run only while the user is logged in.",
-                    remedy: "Let them run without a login.", command: "loginctl enable-linger"))
+                    .system, "service", .note, Phrase("The agent stops when this user logs out."),
+                    why: Phrase("Services of a user run only while the user is logged in."),
+                    remedy: Phrase("Let them run without a login."), command: "loginctl enable-linger"))
         } else {
-            findings.append(DoctorFinding(.system, "service", .ok, "The agent starts with the machine."))
+            findings.append(DoctorFinding(.system, "service", .ok, Phrase("The agent starts with the machine.")))
         }
         return findings
     }

@@ -1,11 +1,36 @@
 import ControlAPI
+import Phrases
 
 /// Parts of sentences.
 enum Words {
-    /// `1 file`, `2 files`.
-    static func count(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
-        "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+    // `1 file`, `2 files`.
+
+    static func files(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) file", many: "\(number) files")
     }
+
+    static func names(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) name", many: "\(number) names")
+    }
+
+    static func changes(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) change", many: "\(number) changes")
+    }
+
+    static func conflicts(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) conflict", many: "\(number) conflicts")
+    }
+
+    static func folders(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) folder", many: "\(number) folders")
+    }
+
+    static func devices(_ number: some BinaryInteger) -> Phrase {
+        Phrase(number, one: "\(number) device", many: "\(number) devices")
+    }
+
+    /// The word for the state, which the catalogue has for the table of `status`.
+    static func state(_ folder: FolderStatus) -> Phrase { Phrase(stringLiteral: folder.state) }
 
     /// `45 s`, `5 min`, `3 h`, `2 d`.
     static func duration(_ seconds: UInt64) -> String {
@@ -24,19 +49,6 @@ enum Words {
     static func mebibytes(_ bytes: Int64) -> String {
         let (whole, rest) = max(0, bytes).quotientAndRemainder(dividingBy: 1 << 20)
         return "\(whole + (rest > 0 ? 1 : 0))MiB"
-    }
-
-    /// The text with a capital at its beginning, unless that is a name, and a full stop at its end.
-    static func sentence(_ text: String) -> String {
-        guard let first = text.first else { return text }
-        let word = text.prefix { !$0.isWhitespace }
-        let isPlain = word.allSatisfy { $0.isLowercase || $0 == "," || $0 == "-" }
-        return ended(isPlain ? first.uppercased() + text.dropFirst() : text)
-    }
-
-    /// The text with a full stop at its end.
-    static func ended(_ text: String) -> String {
-        text.isEmpty || [".", "?", "!"].contains(text.suffix(1)) ? text : text + "."
     }
 
     /// Whatever a text quotes first; nil if it quotes nothing.

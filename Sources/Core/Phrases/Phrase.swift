@@ -34,7 +34,28 @@ package struct Phrase: Hashable, Sendable {
     }
 
     /// Whether it is one text as it is, and no template of the catalogue.
-    package var isVerbatim: Bool { template == "{1}" && plural == nil }
+    package var isVerbatim: Bool {
+        guard template == "{1}", plural == nil, arguments.count == 1 else { return false }
+        return switch arguments[0] {
+        case .text: true
+        case .phrase(let phrase): phrase.isVerbatim
+        }
+    }
+
+    /// Nil where a text of the same form says as much: what JSON leaves out.
+    package var unlessVerbatim: Phrase? { isVerbatim ? nil : self }
+
+    /// This with a full stop at its end, in whatever language, unless it ends a sentence there already.
+    package var ended: Phrase { Phrase("\(self)", context: SentenceForm.ended.rawValue) }
+
+    /// The same, with a capital at its beginning unless that is a name.
+    package var sentence: Phrase { Phrase("\(self)", context: SentenceForm.sentence.rawValue) }
+
+    /// Texts with commas between them.
+    package static func list(_ texts: [Phrase]) -> Phrase {
+        guard let first = texts.first else { return "" }
+        return texts.dropFirst().reduce("\(first)") { $0 + ", \($1)" }
+    }
 
     /// What stands for this in English.
     package var english: String { Translation.english.text(self) }

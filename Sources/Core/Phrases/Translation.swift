@@ -52,13 +52,15 @@ package struct Translation: Sendable {
 
     /// The text in this language; in English where there is no translation.
     package func text(_ phrase: Phrase) -> String {
-        Template.filled(template(of: phrase)) { index in
+        let text = Template.filled(template(of: phrase)) { index in
             guard phrase.arguments.indices.contains(index) else { return nil }
             return switch phrase.arguments[index] {
             case .text(let text): text
-            case .phrase(let phrase): text(phrase)
+            case .phrase(let phrase): self.text(phrase)
             }
         }
+        guard phrase.template == "{1}", let form = phrase.context.flatMap(SentenceForm.init) else { return text }
+        return form.applied(to: text)
     }
 
     /// The text for one that has no places and was declared elsewhere, such as the summary of a setting.

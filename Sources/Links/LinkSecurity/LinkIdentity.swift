@@ -1,5 +1,6 @@
 import BlockExchange
 import NIOSSL
+import Phrases
 
 /// The certificate and key by which this device is known.
 package struct LinkIdentity: Sendable {
@@ -30,9 +31,9 @@ package struct LinkIdentity: Sendable {
         self.certificate = certificate
     }
 
-    private static func unusable(_ message: String, _ error: any Error) -> LinkSecurityError {
+    private static func unusable(_ what: Phrase, _ error: any Error) -> LinkSecurityError {
         LinkSecurityError(
-            .unusableIdentity, message + "; restore it from a backup, or create a new identity",
+            .unusableIdentity, "\(what); restore it from a backup, or create a new identity",
             cause: String(describing: error))
     }
 }

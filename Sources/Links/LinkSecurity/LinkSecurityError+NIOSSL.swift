@@ -1,4 +1,5 @@
 import NIOSSL
+import Phrases
 
 extension LinkSecurityError {
     /// What an error of the TLS library means. BoringSSL's reasons can only be told apart by their names.

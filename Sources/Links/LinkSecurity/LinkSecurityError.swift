@@ -1,7 +1,8 @@
 import BlockExchange
+import Phrases
 
 /// Why a link could not be secured, or why it ended other than by its plain end.
-package struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct LinkSecurityError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// This device's own certificate or key cannot be used.
         case unusableIdentity
@@ -32,13 +33,13 @@ package struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConver
 
     package var code: Code
     /// A sentence for people, with what to do where there is something to do.
-    package var message: String
+    package var text: Phrase
     /// The error underneath, in the words of the TLS library.
     package var cause: String?
 
-    package init(_ code: Code, _ message: String, cause: String? = nil) {
+    package init(_ code: Code, _ text: Phrase, cause: String? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.cause = cause
     }
 

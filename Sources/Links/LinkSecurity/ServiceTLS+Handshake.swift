@@ -2,6 +2,7 @@ import BlockExchange
 import NIOCore
 import NIOSSL
 import NIOTLS
+import Phrases
 
 /// Sits behind the TLS handler during the handshake with a service: decides about its certificate, limits the time, and
 /// leaves the pipeline when the handshake is done.

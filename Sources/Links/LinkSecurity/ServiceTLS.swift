@@ -1,6 +1,7 @@
 import BlockExchange
 import NIOCore
 import NIOSSL
+import Phrases
 
 /// TLS towards services rather than devices: discovery servers, pools of relays, and relays in protocol mode.
 ///

@@ -13,7 +13,7 @@ extension LinkError {
             case .passwordRequired, .wrongPassword, .refusedByProxy: .permissionDenied
             case .invalidSettings, .closedByProxy, .notAProxy, .failed: .failed
             }
-        self.init(code, error.message, isTransient: error.isTransient, cause: error.cause)
+        self.init(code, error.text, isTransient: error.isTransient, cause: error.cause)
     }
 }
 

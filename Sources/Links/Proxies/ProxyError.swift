@@ -1,7 +1,9 @@
+import Phrases
+
 /// Why a connection through a proxy could not be made, or why the settings of a proxy cannot be used.
 ///
 /// No message has a user name or a password in it.
-package struct ProxyError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ProxyError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// The text that names the proxy, or the list of exceptions, cannot be used.
         case invalidSettings
@@ -33,13 +35,13 @@ package struct ProxyError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var code: Code
     /// A sentence for people with the cause and what to do.
-    package var message: String
+    package var text: Phrase
     /// The error underneath, in the words of the system.
     package var cause: String?
 
-    package init(_ code: Code, _ message: String, cause: String? = nil) {
+    package init(_ code: Code, _ text: Phrase, cause: String? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.cause = cause
     }
 

@@ -1,5 +1,7 @@
+@_exported import Phrases
+
 /// Why a link could not be made or listened for.
-package struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct LinkError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// The text is no link address.
         case invalidAddress
@@ -17,15 +19,18 @@ package struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var code: Code
     /// A sentence for people that names the address and says what to do.
-    package var message: String
+    package var text: Phrase
+    /// The same for a place that names the address anyway; nil where that is `text`, or only `message(_:withoutAddress:)` knows.
+    package var there: Phrase?
     /// Whether the same call may succeed later without anything being changed on this side.
     package var isTransient: Bool
     /// The error underneath, in the words of the system.
     package var cause: String?
 
-    package init(_ code: Code, _ message: String, isTransient: Bool, cause: String? = nil) {
+    package init(_ code: Code, _ text: Phrase, there: Phrase? = nil, isTransient: Bool, cause: String? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
+        self.there = there
         self.isTransient = isTransient
         self.cause = cause
     }
@@ -39,6 +44,12 @@ extension LinkError {
     package static func message(_ message: String, withoutAddress address: String) -> String {
         let authority = address.firstRange(of: "://").map { address[$0.upperBound...].prefix { $0 != "/" } } ?? ""
         return removing(String(authority), from: removing(address, from: message))
+    }
+
+    /// The same of a phrase; in English only, if it names the address.
+    package static func text(_ text: Phrase, withoutAddress address: String) -> Phrase {
+        let (message, brief) = (text.english, message(text.english, withoutAddress: address))
+        return message == brief ? text : "\(brief)"
     }
 
     private static func removing(_ address: String, from message: String) -> String {

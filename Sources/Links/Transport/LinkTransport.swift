@@ -1,4 +1,5 @@
 import NIOCore
+import Phrases
 
 /// Makes something of a link that has just connected, such as a TLS session on it.
 ///

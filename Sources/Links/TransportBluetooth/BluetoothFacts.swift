@@ -1,5 +1,6 @@
 import Glibc
 import MessageBus
+import Phrases
 
 /// What is known about this machine's Bluetooth, from which follow its state and the next thing to do.
 struct BluetoothFacts: Equatable, Sendable {
@@ -168,8 +169,8 @@ struct BluetoothFacts: Equatable, Sendable {
             isAdvertising: advertisementAdapter == adapter.path)
     }
 
-    private static let permissionRemedy =
-        "Add your user to the group bluetooth (`usermod -aG bluetooth NAME`), then log in again."
+    private static let permissionRemedy = Phrase(
+        "Add your user to the group bluetooth (`usermod -aG bluetooth NAME`), then log in again.")
 
     private static func denied(_ refusal: StepError) -> BluetoothState {
         BluetoothState(

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Whether Bluetooth can be used, why not, and what to do about it.
 package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
@@ -21,9 +23,9 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
 
     package var code: Code
     /// What is the matter, as a sentence.
-    package var message: String
+    package var text: Phrase
     /// What the user can do, as a sentence; nil when nothing needs to be done.
-    package var remedy: String?
+    package var remedyText: Phrase?
     /// `hci0`; nil while there is none.
     package var adapter: String?
     package var address: BluetoothAddress?
@@ -31,12 +33,12 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     package var isAdvertising: Bool
 
     package init(
-        _ code: Code, _ message: String, remedy: String? = nil, adapter: String? = nil,
+        _ code: Code, _ text: Phrase, remedy: Phrase? = nil, adapter: String? = nil,
         address: BluetoothAddress? = nil, isAdvertising: Bool = false
     ) {
         self.code = code
-        self.message = message
-        self.remedy = remedy
+        self.text = text
+        remedyText = remedy
         self.adapter = adapter
         self.address = address
         self.isAdvertising = isAdvertising
@@ -45,5 +47,12 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     /// Whether dialling makes sense.
     package var isUsable: Bool { code == .ready || code == .notAdvertising }
 
-    package var description: String { remedy.map { message + " " + $0 } ?? message }
+    /// Both in English.
+    package var message: String { text.english }
+    package var remedy: String? { remedyText?.english }
+
+    package var description: String { phrase.english }
+
+    /// What is the matter and what the user can do.
+    package var phrase: Phrase { remedyText.map { "\(text) \($0)" } ?? text }
 }

@@ -6,7 +6,7 @@ extension LinkError {
     /// Why Bluetooth cannot be used at the moment.
     init(unusable state: BluetoothState) {
         self.init(
-            state.code == .notPermitted ? .permissionDenied : .unreachable, state.description, isTransient: true,
+            state.code == .notPermitted ? .permissionDenied : .unreachable, state.phrase, isTransient: true,
             cause: state.code.rawValue)
     }
 

@@ -16,9 +16,9 @@ extension LinkError {
             } else {
                 self.init(
                     .hostNotFound,
-                    "the name in \(address) cannot be resolved; check it, or use the device's IP "
-                        + "address",
-                    isTransient: true, cause: String(describing: error))
+                    "the name in \(address) cannot be resolved; check it, or use the device's IP address",
+                    there: "the name cannot be resolved; check it, or use the device's IP address", isTransient: true,
+                    cause: String(describing: error))
             }
             return
         }
@@ -31,28 +31,37 @@ extension LinkError {
         case is SocketAddressError:
             self.init(
                 .hostNotFound, "the name in \(address) cannot be resolved; check it, or use the device's IP address",
-                isTransient: true, cause: cause)
+                there: "the name cannot be resolved; check it, or use the device's IP address", isTransient: true,
+                cause: cause)
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
                 self.init(
                     .refused, "nothing listens at \(address); start the other device's agent, or check the port",
+                    there: "nothing listens there; start the other device's agent, or check the port",
                     isTransient: true, cause: cause)
             case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL:
                 self.init(
                     .unreachable, "\(address) cannot be reached from here; check that both devices are on a network",
-                    isTransient: true, cause: cause)
+                    there: "cannot be reached from here; check that both devices are on a network", isTransient: true,
+                    cause: cause)
             case ETIMEDOUT:
                 self = .timedOut(address, cause)
             case EACCES, EPERM:
                 self.init(
-                    .permissionDenied, "this machine's firewall blocks connections to \(address)", isTransient: false,
+                    .permissionDenied, "this machine's firewall blocks connections to \(address)",
+                    there: "this machine's firewall blocks connections", isTransient: false,
                     cause: cause)
             default:
-                self.init(.failed, "cannot connect to \(address): \(cause)", isTransient: true, cause: cause)
+                self.init(
+                    .failed, "cannot connect to \(address): \(cause)", there: "cannot connect: \(cause)",
+                    isTransient: true,
+                    cause: cause)
             }
         default:
-            self.init(.failed, "cannot connect to \(address): \(cause)", isTransient: true, cause: cause)
+            self.init(
+                .failed, "cannot connect to \(address): \(cause)", there: "cannot connect: \(cause)", isTransient: true,
+                cause: cause)
         }
     }
 
@@ -79,10 +88,9 @@ extension LinkError {
         case EACCES, EPERM:
             self.init(
                 .permissionDenied,
-                "cannot listen on \(address): "
-                    + (Self.isSystemPort(address)
-                        ? "ports below 1024 are for the system; choose a higher one"
-                        : "this system's rules do not allow it (SELinux, AppArmor or a sandbox); allow it there"),
+                Self.isSystemPort(address)
+                    ? "cannot listen on \(address): ports below 1024 are for the system; choose a higher one"
+                    : "cannot listen on \(address): this system's rules do not allow it (SELinux, AppArmor or a sandbox); allow it there",
                 isTransient: false, cause: cause)
         default:
             self.init(.failed, "cannot listen on \(address): \(cause)", isTransient: true, cause: cause)
@@ -97,6 +105,7 @@ extension LinkError {
     private static func timedOut(_ address: LinkAddress, _ cause: String) -> LinkError {
         LinkError(
             .timedOut, "no answer from \(address); check that the device is on and that no firewall blocks it",
-            isTransient: true, cause: cause)
+            there: "no answer; check that the device is on and that no firewall blocks it", isTransient: true,
+            cause: cause)
     }
 }

@@ -290,7 +290,7 @@ private final class QuestionHandler: ChannelInboundHandler {
                 promise.succeed(reply)
                 return context.close(promise: nil)
             case .refused(_, let text):
-                promise.fail(LinkError(.refused, text, isTransient: true))
+                promise.fail(LinkError(.refused, "\(text)", isTransient: true))
                 return context.close(promise: nil)
             default: return context.close(promise: nil)
             }

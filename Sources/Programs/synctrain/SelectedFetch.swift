@@ -93,7 +93,7 @@ struct SelectedFetchCourse {
         if isLinked, let problem = folder.problems.first {
             throw ControlError(
                 .someFailed,
-                "\(folder.id) cannot sync \(Quantity.names(folder.errors)): \(problem.path): \(problem.message)",
+                "\(folder.id) cannot sync \(Quantity.names(folder.errors)): \(problem.path): \(problem.phrase)",
                 isRetryable: true, path: "\(folder.id):\(problem.path)")
         }
         if isLinked, let waiting = folder.waiting, ["metered", "battery"].contains(waiting.reason) {

@@ -68,6 +68,9 @@ struct JSONRedaction {
     /// Fields whose text is a name as a whole, also if its words are harmless.
     private static let names: Set = ["path", "name", "label", "directory", "subject"]
 
+    /// What English texts were made of: they stand beside it.
+    private static let phrases: Set = ["text", "whyText", "remedyText", "detailTexts", "problemText", "lastErrorText"]
+
     /// The document, for people to read.
     mutating func document(_ bytes: [UInt8]) throws(ControlError) -> String {
         guard let value = try? JSONSerialization.jsonObject(with: Data(bytes)),
@@ -97,6 +100,7 @@ struct JSONRedaction {
         case let fields as [String: Any]:
             var result: [String: Any] = [:]
             for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+                if Self.phrases.contains(key), !(value is String) { continue }
                 // Fields of our own are letters; what is listed by id is not.
                 let isField = key.utf8.allSatisfy {
                     ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z")

@@ -1,7 +1,9 @@
+import Phrases
+
 /// Why the disk did not do what it was asked.
 ///
 /// What a system call's errno means is decided in `FileAccessError+Syscall.swift`.
-package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FileAccessError: PhrasedError, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case notFound = "not-found"
         case permission
@@ -37,29 +39,21 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
         case failed
     }
 
-    /// What was being done, in words that fit behind "cannot".
-    package enum Operation: String, Sendable, CaseIterable {
-        case open = "open"
-        case create = "create"
+    /// What was being done.
+    package enum Operation: Sendable, CaseIterable {
+        case open, create
         /// Makes a file in the directory that the error's path names.
-        case createIn = "create a file in"
-        case createDirectory = "create the directory"
-        case createSymlink = "create the symbolic link"
-        case inspect = "look at"
-        case list = "list"
-        case read = "read"
-        case readSymlink = "read the symbolic link"
-        case write = "write to"
-        case truncate = "set the size of"
-        case synchronize = "make durable"
-        case setPermissions = "set the permissions of"
-        case setModificationTime = "set the time of"
-        case rename = "move into place"
-        case link = "link into place"
-        case remove = "remove"
-        case removeDirectory = "remove the directory"
-        case lock = "lock"
-        case measureSpace = "measure the free space at"
+        case createIn
+        case createDirectory, createSymlink
+        case inspect, list, read, readSymlink, write
+        /// Sets the size.
+        case truncate
+        /// Makes durable.
+        case synchronize
+        case setPermissions, setModificationTime
+        /// Moves or links into place.
+        case rename, link
+        case remove, removeDirectory, lock, measureSpace
     }
 
     package let code: Code
@@ -89,65 +83,100 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     /// A sentence for people that ends with what to do; control characters of the path are escaped.
-    package var message: String {
-        if code == .permission, operation == .createIn {
-            return "\(quoted(path)) is not writable by this user; `ls -ld` shows its owner and permissions, `chmod` or "
-                + "`chown` changes them"
+    package var text: Phrase {
+        let name = quoted(path)
+        guard code != .permission || operation != .createIn else {
+            return Phrase(
+                "\(name) is not writable by this user; `ls -ld` shows its owner and permissions, `chmod` or "
+                    + "`chown` changes them")
         }
-        return "cannot \(operation.rawValue) \(quoted(path)): \(reason)"
+        let reason = reason
+        return switch operation {
+        case .open: Phrase("cannot open \(name): \(reason)")
+        case .create: Phrase("cannot create \(name): \(reason)")
+        case .createIn: Phrase("cannot create a file in \(name): \(reason)")
+        case .createDirectory: Phrase("cannot create the directory \(name): \(reason)")
+        case .createSymlink: Phrase("cannot create the symbolic link \(name): \(reason)")
+        case .inspect: Phrase("cannot look at \(name): \(reason)")
+        case .list: Phrase("cannot list \(name): \(reason)")
+        case .read: Phrase("cannot read \(name): \(reason)")
+        case .readSymlink: Phrase("cannot read the symbolic link \(name): \(reason)")
+        case .write: Phrase("cannot write to \(name): \(reason)")
+        case .truncate: Phrase("cannot set the size of \(name): \(reason)")
+        case .synchronize: Phrase("cannot make durable \(name): \(reason)")
+        case .setPermissions: Phrase("cannot set the permissions of \(name): \(reason)")
+        case .setModificationTime: Phrase("cannot set the time of \(name): \(reason)")
+        case .rename: Phrase("cannot move into place \(name): \(reason)")
+        case .link: Phrase("cannot link into place \(name): \(reason)")
+        case .remove: Phrase("cannot remove \(name): \(reason)")
+        case .removeDirectory: Phrase("cannot remove the directory \(name): \(reason)")
+        case .lock: Phrase("cannot lock \(name): \(reason)")
+        case .measureSpace: Phrase("cannot measure the free space at \(name): \(reason)")
+        }
     }
 
     /// The same with the path told from another place than the root.
     ///
     /// - Parameter place: what stands before the path, such as `library:` or `/tmp/out/`; an absolute path stays as it is.
-    package func message(from place: String) -> String {
-        guard !path.hasPrefix("/") else { return message }
-        return FileAccessError(code, operation, path: place + path, errno: errno).message
+    package func text(from place: String) -> Phrase {
+        guard !path.hasPrefix("/") else { return text }
+        return FileAccessError(code, operation, path: place + path, errno: errno).text
     }
+
+    package func message(from place: String) -> String { text(from: place).english }
 
     package var description: String { message }
 
-    private var reason: String {
+    private var reason: Phrase {
         switch code {
-        case .notFound: "it does not exist; check the path, or rescan the folder if it was there before"
+        case .notFound: Phrase("it does not exist; check the path, or rescan the folder if it was there before")
         case .permission:
-            "permission denied; check the owner of it and of the directory above (ls -ld), and correct it with "
-                + "chown or chmod"
-        case .noSpace: "the disk is full; free some space, or deselect files that other devices hold"
-        case .quota: "this user's disk quota is exceeded; free some space, or ask for a larger quota"
+            Phrase(
+                "permission denied; check the owner of it and of the directory above (ls -ld), and correct it with "
+                    + "chown or chmod")
+        case .noSpace: Phrase("the disk is full; free some space, or deselect files that other devices hold")
+        case .quota: Phrase("this user's disk quota is exceeded; free some space, or ask for a larger quota")
         case .readOnly:
-            "the file system is mounted read-only; remount it for writing (check dmesg for disk errors first)"
+            Phrase("the file system is mounted read-only; remount it for writing (check dmesg for disk errors first)")
         case .tooManyOpenFiles:
-            "too many open files; retrying. If this persists, raise the limit (ulimit -n, LimitNOFILE=)"
-        case .outOfMemory: "out of memory; retrying. If this persists, close other programs"
-        case .exists: "a file of that name exists and was not replaced; rescan the folder"
-        case .changedOnDisk: "the file was changed on this disk meanwhile and was not replaced; rescan the folder"
-        case .notADirectory: "part of the path is a file instead of a directory; move that file elsewhere"
-        case .isADirectory: "it is a directory; move it elsewhere or remove it first"
+            Phrase("too many open files; retrying. If this persists, raise the limit (ulimit -n, LimitNOFILE=)")
+        case .outOfMemory: Phrase("out of memory; retrying. If this persists, close other programs")
+        case .exists: Phrase("a file of that name exists and was not replaced; rescan the folder")
+        case .changedOnDisk:
+            Phrase("the file was changed on this disk meanwhile and was not replaced; rescan the folder")
+        case .notADirectory: Phrase("part of the path is a file instead of a directory; move that file elsewhere")
+        case .isADirectory: Phrase("it is a directory; move it elsewhere or remove it first")
         case .notARegularFile:
-            "it is a pipe, socket, device or link, which are not synced; move it elsewhere or ignore it"
-        case .directoryNotEmpty: "the directory is not empty; move or remove its files first"
+            Phrase("it is a pipe, socket, device or link, which are not synced; move it elsewhere or ignore it")
+        case .directoryNotEmpty: Phrase("the directory is not empty; move or remove its files first")
         case .outsideRoot:
-            "part of the path is a symbolic link or is outside the folder; replace the link with a directory, or "
-                + "add the link's target as a folder of its own"
-        case .nameTooLong: "a name or the whole path is too long for this file system; rename it to something shorter"
+            Phrase(
+                "part of the path is a symbolic link or is outside the folder; replace the link with a directory, or "
+                    + "add the link's target as a folder of its own")
+        case .nameTooLong:
+            Phrase("a name or the whole path is too long for this file system; rename it to something shorter")
         case .tooLarge:
-            "the file system or a limit (ulimit -f) does not allow a file this large; raise it or ignore the file"
-        case .crossesFileSystems: "source and destination are on different file systems; move both to the same one"
-        case .busy: "another program is using it; retrying. If this persists, stop that program"
+            Phrase(
+                "the file system or a limit (ulimit -f) does not allow a file this large; raise it or ignore the file")
+        case .crossesFileSystems:
+            Phrase("source and destination are on different file systems; move both to the same one")
+        case .busy: Phrase("another program is using it; retrying. If this persists, stop that program")
         case .notSupported:
-            "not supported by this kernel or file system; use Linux 5.6 or later and a local file system"
-        case .invalidPath: "not a valid path (empty, or with a NUL byte); correct it"
+            Phrase("not supported by this kernel or file system; use Linux 5.6 or later and a local file system")
+        case .invalidPath: Phrase("not a valid path (empty, or with a NUL byte); correct it")
         case .nameRefused:
-            "this disk does not allow the name (a character such as : or ?, a dot or space at its end, or a device of Windows "
-                + "such as aux); rename it on a device that has it, or move the folder to another disk"
+            Phrase(
+                "this disk does not allow the name (a character such as : or ?, a dot or space at its end, or a device of Windows "
+                    + "such as aux); rename it on a device that has it, or move the folder to another disk")
         case .changesNames:
-            "this disk lists names in other Unicode characters than they were written in; mount it so that it keeps "
-                + "them (sshfs to a Mac: -o modules=iconv,from_code=UTF-8-MAC,to_code=UTF-8), or use another disk"
-        case .diskGone: "the disk was removed; connect or mount it again"
-        case .io: "disk error; check dmesg and the disk, then try again"
-        case .finished: "the staged file was already placed or discarded; stage it again"
-        case .failed: "\(errno.map(systemText) ?? "no reason was given"); see the log"
+            Phrase(
+                "this disk lists names in other Unicode characters than they were written in; mount it so that it keeps "
+                    + "them (sshfs to a Mac: -o modules=iconv,from_code=UTF-8-MAC,to_code=UTF-8), or use another disk")
+        case .diskGone: Phrase("the disk was removed; connect or mount it again")
+        case .io: Phrase("disk error; check dmesg and the disk, then try again")
+        case .finished: Phrase("the staged file was already placed or discarded; stage it again")
+        case .failed:
+            errno.map { Phrase("\(systemText($0)); see the log") } ?? Phrase("no reason was given; see the log")
         }
     }
 }

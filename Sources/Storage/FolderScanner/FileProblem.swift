@@ -1,8 +1,9 @@
 import BlockExchange
 import FileAccess
+import Phrases
 
 /// Why something on the disk is not synced.
-package struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FileProblem: PhrasedError, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         case unreadable
         case unreadableDirectory = "unreadable-directory"
@@ -33,27 +34,33 @@ package struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package var isTransient: Bool { code == .changedWhileRead || cause?.isTransient ?? false }
 
     /// A sentence for people that ends with what to do.
-    package var message: String {
+    package var text: Phrase {
         switch code {
         case .unreadable, .unreadableDirectory:
-            cause?.message ?? "“\(shown)” cannot be read; check its permissions and the disk"
-        case .changedWhileRead: "“\(shown)” changed while it was read; it is rescanned once it no longer changes"
+            cause?.text ?? Phrase("“\(shown)” cannot be read; check its permissions and the disk")
+        case .changedWhileRead:
+            Phrase("“\(shown)” changed while it was read; it is rescanned once it no longer changes")
         case .nameNotUTF8:
-            "“\(shown)” has a name that is not UTF-8, which other devices cannot store; rename it (convmv -t utf8)"
+            Phrase(
+                "“\(shown)” has a name that is not UTF-8, which other devices cannot store; rename it (convmv -t utf8)")
         case .nameNotComposed:
-            "“\(shown)” has a name in a Unicode form other than NFC, which other devices treat as a different name; "
-                + "rename it (convmv -f utf8 -t utf8 --nfc)"
+            Phrase(
+                "“\(shown)” has a name in a Unicode form other than NFC, which other devices treat as a different name; "
+                    + "rename it (convmv -f utf8 -t utf8 --nfc)")
         case .nameTooLong:
-            "“\(shown)” has a path longer than \(RelativePath.byteCountLimit) bytes or "
-                + "\(RelativePath.componentCountLimit) names; use shorter names or fewer directories"
+            Phrase(
+                "“\(shown)” has a path longer than \(RelativePath.byteCountLimit) bytes or "
+                    + "\(RelativePath.componentCountLimit) names; use shorter names or fewer directories")
         case .unsupportedType:
-            "“\(shown)” is a pipe, socket or device, which are not synced; move it elsewhere or ignore it"
+            Phrase("“\(shown)” is a pipe, socket or device, which are not synced; move it elsewhere or ignore it")
         case .targetNotUTF8:
-            "“\(shown)” is a symbolic link to a name that is not UTF-8, which cannot be announced; link to another name "
-                + "or ignore it"
+            Phrase(
+                "“\(shown)” is a symbolic link to a name that is not UTF-8, which cannot be announced; link to another name "
+                    + "or ignore it")
         case .tooLarge:
-            "“\(shown)” has more than \(FileReading.blockCountLimit) blocks of \(BlockSize.maximum >> 20) MiB; "
-                + "split or ignore it"
+            Phrase(
+                "“\(shown)” has more than \(FileReading.blockCountLimit) blocks of \(BlockSize.maximum >> 20) MiB; "
+                    + "split or ignore it")
         }
     }
 

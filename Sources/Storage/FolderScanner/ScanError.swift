@@ -1,7 +1,8 @@
 import FileAccess
+import Phrases
 
 /// Why a scan ended before it was through. What was delivered until then holds.
-package struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ScanError: PhrasedError, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The folder's root was moved, removed or unmounted.
         case rootNotInPlace = "root-not-in-place"
@@ -22,13 +23,13 @@ package struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A sentence for people that ends with what to do.
-    package var message: String {
+    package var text: Phrase {
         switch code {
         case .rootNotInPlace:
-            "the folder's directory “\(path)” was moved, removed or unmounted; put it back or mount it again"
+            Phrase("the folder's directory “\(path)” was moved, removed or unmounted; put it back or mount it again")
         case .rootUnreadable:
-            cause?.message ?? "the folder's directory “\(path)” cannot be listed; check its permissions"
-        case .noThread: "the system allows no more threads; raise the limit (ulimit -u, TasksMax=)"
+            cause?.text ?? Phrase("the folder's directory “\(path)” cannot be listed; check its permissions")
+        case .noThread: Phrase("the system allows no more threads; raise the limit (ulimit -u, TasksMax=)")
         }
     }
 

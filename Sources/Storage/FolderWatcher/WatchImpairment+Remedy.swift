@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 extension WatchImpairment {
     /// The state of a folder with `watched` watches and with directories that could not be watched, by errno.
@@ -12,8 +13,9 @@ extension WatchImpairment {
         return .impaired(
             WatchImpairment(
                 code: .watchFailed,
-                message: "\(count) directories cannot be watched: \(String(cString: strerror(error))). Changes in them "
-                    + "are found by the periodic rescan; the agent retries in a few minutes.",
+                message: Phrase(
+                    "\(count) directories cannot be watched: \(String(cString: strerror(error))). Changes in them "
+                        + "are found by the periodic rescan; the agent retries in a few minutes."),
                 watched: watched))
     }
 
@@ -22,28 +24,40 @@ extension WatchImpairment {
         let needed = max(watched + missing, limit ?? 0, 1 << 16)
         var proposal = 1 << 17
         while proposal < 2 * needed, proposal < 1 << 30 { proposal *= 2 }
+        let remedy = raise("max_user_watches", to: proposal)
         return WatchImpairment(
             code: .watchLimit,
-            message:
-                "\(missing) or more directories are not watched: the limit of inotify watches per user "
-                + "is reached\(limit.map { " (\($0))" } ?? ""). Changes in them are found by the periodic rescan. "
-                + raise("max_user_watches", to: proposal),
+            message: limit.map {
+                Phrase(
+                    "\(missing) or more directories are not watched: the limit of inotify watches per user is reached (\($0)). "
+                        + "Changes in them are found by the periodic rescan. \(remedy)")
+            }
+                ?? Phrase(
+                    "\(missing) or more directories are not watched: the limit of inotify watches per user is reached. Changes in them "
+                        + "are found by the periodic rescan. \(remedy)"),
             watched: watched)
     }
 
     static func instanceLimit(limit: Int?) -> WatchImpairment {
-        WatchImpairment(
+        let remedy = raise("max_user_instances", to: min(max(1024, 2 * (limit ?? 0)), 1 << 30))
+        return WatchImpairment(
             code: .instanceLimit,
-            message: "The folder is not watched: the limit of inotify instances per user is "
-                + "reached\(limit.map { " (\($0))" } ?? ""). Changes are found by the periodic rescan. "
-                + raise("max_user_instances", to: min(max(1024, 2 * (limit ?? 0)), 1 << 30)),
+            message: limit.map {
+                Phrase(
+                    "The folder is not watched: the limit of inotify instances per user is reached (\($0)). Changes are found by the "
+                        + "periodic rescan. \(remedy)")
+            }
+                ?? Phrase(
+                    "The folder is not watched: the limit of inotify instances per user is reached. Changes are found by the periodic "
+                        + "rescan. \(remedy)"),
             watched: 0)
     }
 
-    private static func raise(_ name: String, to value: Int) -> String {
+    private static func raise(_ name: String, to value: Int) -> Phrase {
         let setting = "fs.inotify.\(name)=\(value)"
-        return "Raise it with: sudo sysctl \(setting) To keep it after a reboot: "
-            + "echo \(setting) | sudo tee /etc/sysctl.d/90-synctrain-\(name).conf"
+        return Phrase(
+            "Raise it with: sudo sysctl \(setting) To keep it after a reboot: "
+                + "echo \(setting) | sudo tee /etc/sysctl.d/90-synctrain-\(name).conf")
     }
 
     /// A limit of inotify as the system has it; nil if it does not say.
@@ -60,39 +74,45 @@ extension WatchImpairment {
 
     /// Why the folder is not watched after a session came to this end; nil if nothing is the matter.
     init?(_ outcome: WatchSession.Outcome, program: String) {
-        let rescans = "Until then changes are found by the periodic rescan."
+        let rescans = Phrase("Until then changes are found by the periodic rescan.")
         switch outcome {
         case .stopped, .overflow: return nil
         case .refused(.instance, EMFILE): self = .instanceLimit(limit: Self.limit("max_user_instances"))
         case .cannotStart(let error):
             self.init(
                 code: .programMissing,
-                message:
+                message: Phrase(
                     "\(program) cannot be started: \(String(cString: strerror(error))). Install synctrain again so "
-                    + "that synctrain-watch is beside it. \(rescans)",
+                        + "that synctrain-watch is beside it. \(rescans)"),
                 watched: 0)
         case .rootGone, .refused(.root, _):
             self.init(
                 code: .rootGone,
-                message: "The folder's directory was moved, removed, unmounted or replaced. Put it back, or change the "
-                    + "folder's path in the configuration.",
+                message: Phrase(
+                    "The folder's directory was moved, removed, unmounted or replaced. Put it back, or change the "
+                        + "folder's path in the configuration."),
                 watched: 0)
         case .refused(_, let error):
             self.init(
                 code: .programEnded,
-                message:
-                    "The watch program failed: \(String(cString: strerror(error))). It is restarted. \(rescans)",
+                message: Phrase(
+                    "The watch program failed: \(String(cString: strerror(error))). It is restarted. \(rescans)"),
                 watched: 0)
         case .ended(let status):
-            let how = status & 0x7F == 0 ? "with exit code \(status >> 8 & 0xFF)" : "by signal \(status & 0x7F)"
+            let signal = status & 0x7F
             self.init(
-                code: .programEnded, message: "The watch program exited \(how). It is restarted. \(rescans)",
-                watched: 0)
+                code: .programEnded,
+                message: signal == 0
+                    ? Phrase(
+                        "The watch program exited with exit code \(status >> 8 & 0xFF). It is restarted. \(rescans)")
+                    : Phrase("The watch program was ended by signal \(signal). It is restarted. \(rescans)"), watched: 0
+            )
         case .garbage(let reason):
             self.init(
                 code: .programEnded,
-                message: "The watch program was stopped because \(reason). It is restarted; if this happens again, "
-                    + "reinstall synctrain. \(rescans)",
+                message: Phrase(
+                    "The watch program was stopped because \(reason). It is restarted; if this happens again, "
+                        + "reinstall synctrain. \(rescans)"),
                 watched: 0)
         }
     }

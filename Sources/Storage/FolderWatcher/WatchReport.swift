@@ -1,4 +1,5 @@
 import FileAccess
+import Phrases
 
 /// What a `FolderWatcher` tells of a folder.
 package enum WatchReport: Hashable, Sendable {
@@ -80,12 +81,20 @@ package struct WatchImpairment: Hashable, Sendable, CustomStringConvertible {
 
     package let code: Code
     /// What is the matter and what to do about it, in sentences for people.
-    package let message: String
+    package let text: Phrase
     /// The number of directories that are watched nevertheless.
     package let watched: Int
 
     /// Whether trying the same directories again may help, once somebody raised a limit.
     var isWorthRetrying: Bool { code == .watchLimit || code == .watchFailed }
 
+    /// `text` in English.
+    package var message: String { text.english }
     package var description: String { message }
+
+    package init(code: Code, message: Phrase, watched: Int) {
+        self.code = code
+        text = message
+        self.watched = watched
+    }
 }

@@ -83,4 +83,12 @@ package struct SearchResult: Equatable, Sendable {
     package var entries: [GlobalEntry]
     /// Whether the search ended at its limit, so that there may be more.
     package var isTruncated: Bool
+    /// Whether it ended before all names were looked at that a filter may be true of.
+    package var isIncomplete = false
+
+    package init(entries: [GlobalEntry], isTruncated: Bool, isIncomplete: Bool = false) {
+        self.entries = entries
+        self.isTruncated = isTruncated
+        self.isIncomplete = isIncomplete
+    }
 }

@@ -7,35 +7,43 @@ extension IndexStore {
     private static let parallelSearchFloor: Int64 = 50_000
 
     /// Entries whose name contains `text`, or whose path does if there is a `/` in it; case does not count. Reads all
-    /// names, deleted ones included, until `limit` are found; only what `children` would list is.
+    /// names, deleted ones included, until `limit` are found; only what `children` would list is. With a filter no more than
+    /// `NameFilter.lookLimit` of the names with the text are looked at.
     ///
     /// A large index is read in two halves at the same time, each as it is at its own moment.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown `folder`); `CancellationError`.
     package func search(
-        _ text: String, in folder: FolderID? = nil, limit: Int = 1000
+        _ text: String, in folder: FolderID? = nil, filter: NameFilter = NameFilter(), limit: Int = 1000
     ) async throws -> SearchResult {
-        try await search(text, in: folder, limit: limit, halvedFrom: Self.parallelSearchFloor)
+        try await search(text, in: folder, filter: filter, limit: limit, halvedFrom: Self.parallelSearchFloor)
     }
 
-    /// - parameter floor: from how many entries on the index is read in halves.
+    /// - Parameters:
+    ///   - looks: how many names are looked at beyond their text, in each half.
+    ///   - floor: from how many entries on the index is read in halves.
     func search(
-        _ text: String, in folder: FolderID?, limit: Int, halvedFrom floor: Int64
+        _ text: String, in folder: FolderID?, filter: NameFilter = NameFilter(), limit: Int,
+        looks: Int = NameFilter.lookLimit, halvedFrom floor: Int64
     ) async throws -> SearchResult {
         let last =
             try await read { database in
                 try RawStatement(database, "SELECT max(id) FROM entry").first { $0.optionalInteger(0) } ?? nil
             } ?? 0
         guard last >= floor else {
-            return try await search(text, in: folder, limit: limit, directories: 0...Int64.max)
+            return try await search(
+                text, in: folder, filter: filter, limit: limit, looks: looks, directories: 0...Int64.max)
         }
         // Directories have the ids of entries, and what is in them comes soon after them: half of the ids is about half
         // of the names.
         let middle = last / 2
-        async let first = search(text, in: folder, limit: limit, directories: 0...middle)
-        async let second = search(text, in: folder, limit: limit, directories: middle + 1...Int64.max)
+        async let first = search(
+            text, in: folder, filter: filter, limit: limit, looks: looks, directories: 0...middle)
+        async let second = search(
+            text, in: folder, filter: filter, limit: limit, looks: looks, directories: middle + 1...Int64.max)
         var (result, rest) = try await (first, second)
         result.isTruncated = result.isTruncated || rest.isTruncated || result.entries.count + rest.entries.count > limit
+        result.isIncomplete = result.isIncomplete || rest.isIncomplete
         result.entries += rest.entries.prefix(limit - result.entries.count)
         result.entries.sort(by: NameSearch.precedes)
         return result
@@ -43,13 +51,14 @@ extension IndexStore {
 
     /// The same for the names in those directories.
     private func search(
-        _ text: String, in folder: FolderID?, limit: Int, directories: ClosedRange<Int64>
+        _ text: String, in folder: FolderID?, filter: NameFilter, limit: Int, looks: Int,
+        directories: ClosedRange<Int64>
     ) async throws -> SearchResult {
         try await read { database in
             let folders = try Folder.all(in: database)
             if let folder, !folders.contains(where: { $0.id == folder }) { throw UnknownFolder(folder: folder) }
-            let search = try NameSearch(database, folders: folders, text: text)
-            return try search.run(database, only: folder, limit: limit, directories: directories)
+            let search = try NameSearch(database, folders: folders, text: text, filter: filter)
+            return try search.run(database, only: folder, limit: limit, looks: looks, directories: directories)
         }
     }
 }
@@ -76,13 +85,18 @@ private final class NameSearch {
     private let lastPart: ArraySlice<UInt8>
     private let readers: [IndexReader]
     private let readEntry: RawStatement
+    /// Nil for no filter.
+    private let filter: NameFilter?
+    private let filterReader: FilterReader
     private var directories: [Int64: Directory] = [:]
     private var paths: [Int64: [UInt8]] = [:]
 
     /// So many directories are remembered; beyond, they are looked up again.
     private static let memoryLimit = 50_000
 
-    init(_ database: Database, folders: [Folder], text: String) throws {
+    init(_ database: Database, folders: [Folder], text: String, filter: NameFilter) throws {
+        self.filter = filter.isEmpty ? nil : filter
+        filterReader = try FilterReader(database, filter)
         matcher = SubstringMatcher(text)
         let lastSlash = matcher.needle.lastIndex(of: UInt8(ascii: "/"))
         isByPath = lastSlash != nil
@@ -94,7 +108,7 @@ private final class NameSearch {
     }
 
     func run(
-        _ database: Database, only folder: FolderID?, limit: Int, directories: ClosedRange<Int64>
+        _ database: Database, only folder: FolderID?, limit: Int, looks: Int, directories: ClosedRange<Int64>
     ) throws -> SearchResult {
         let wanted = folder.flatMap { folder in readers.firstIndex { $0.folder.id == folder } }
         // Only where it decides is a directory looked up before a name matches.
@@ -109,6 +123,7 @@ private final class NameSearch {
         try select.bind(2, directories.upperBound)
         defer { select.reset() }
         var result = SearchResult(entries: [], isTruncated: false)
+        var looksLeft = looks
         var parent: Int64?
         var directory = Directory()
         while try select.step() {
@@ -123,10 +138,20 @@ private final class NameSearch {
                 guard matches(name, in: directory) else { continue }
             } else {
                 guard matcher.matches(name) else { continue }
+                if filter != nil, !filterReader.matches(name) { continue }
                 directory = try self.directory(select.integer(0))
             }
+            if filter != nil {
+                guard filterReader.matches(name) else { continue }
+                guard looksLeft > 0 else {
+                    result.isIncomplete = true
+                    break
+                }
+                looksLeft -= 1
+                guard try filterReader.mayMatch(select.integer(2)) else { continue }
+            }
             guard let reader = directory.folder.map({ readers[$0] }),
-                let entry = try entry(select.integer(2), reader)
+                let entry = try entry(select.integer(2), reader), filter?.matches(entry) ?? true
             else { continue }
             if result.entries.count == limit {
                 result.isTruncated = true

@@ -1,5 +1,7 @@
 import AgentConfiguration
+import BlockExchange
 import FileAccess
+import Phrases
 import Selection
 
 /// Where a folder is on this disk: its root, held open, and its selection as its `.stignore` had it.
@@ -32,8 +34,11 @@ package struct FolderPlace: Sendable {
             root = try RootDirectory(path: configuration.path, interposer: interposer, unlocksDirectories: true)
         } catch {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
-            let remedy = error.isAbsence ? "; mount its disk, or run: synctrain folder repair \(configuration.id)" : ""
-            return .failure(FolderHalt(reason: reason, message: error.message + remedy))
+            let text =
+                error.isAbsence
+                ? Phrase("\(error.text); mount its disk, or run: synctrain folder repair \(configuration.id)")
+                : error.text
+            return .failure(FolderHalt(reason: reason, message: text))
         }
         return read(configuration, in: root)
     }
@@ -51,9 +56,9 @@ package struct FolderPlace: Sendable {
                 return .failure(
                     FolderHalt(
                         reason: .markerMissing,
-                        message:
+                        message: Phrase(
                             "\(configuration.path) has no \(Self.marker); mount its disk, or if this is the right "
-                            + "directory, run: synctrain folder repair \(configuration.id)"))
+                                + "directory, run: synctrain folder repair \(configuration.id)")))
             }
             try root.learnDisk(marker: marker)
             var sources: [String: FileAccess.FileStatus?] = [:]
@@ -61,7 +66,7 @@ package struct FolderPlace: Sendable {
             let file = try IgnoreFile(parsing: text ?? "")
             let selection = try Selection(file) { name in
                 guard let text = try read(name, in: root, noting: &sources) else {
-                    throw FolderHalt(reason: .selection, message: "\(name): no such file")
+                    throw FolderHalt(reason: .selection, message: Phrase("\(name): no such file"))
                 }
                 return text
             }
@@ -69,10 +74,8 @@ package struct FolderPlace: Sendable {
             guard configuration.mode == .full || !selection.patterns.isEmpty else {
                 throw FolderHalt(
                     reason: .selection,
-                    message:
-                        "\(configuration.path)/\(ignoreFile) \(text == nil ? "is gone" : "has no lines"), which would select "
-                        + "everything, so the folder is not synced. Restore its lines; or select nothing: synctrain folder "
-                        + "mode \(configuration.id) selective; or select everything: synctrain folder mode \(configuration.id) full"
+                    message: Self.missingLines(
+                        "\(configuration.path)/\(ignoreFile)", isGone: text == nil, configuration.id)
                 )
             }
             return .success(
@@ -85,10 +88,19 @@ package struct FolderPlace: Sendable {
         } catch let error as FolderHalt {
             return .failure(error)
         } catch let error as FileAccessError {
-            return .failure(FolderHalt(reason: .error, message: error.message))
+            return .failure(FolderHalt(reason: .error, message: error.text))
         } catch {
             return .failure(FolderHalt(reason: .error, message: "\(error)"))
         }
+    }
+
+    private static func missingLines(_ file: String, isGone: Bool, _ id: FolderID) -> Phrase {
+        let remedy = Phrase(
+            "Restore its lines; or select nothing: synctrain folder mode \(id) selective; or select everything: synctrain folder "
+                + "mode \(id) full")
+        return isGone
+            ? Phrase("\(file) is gone, which would select everything, so the folder is not synced. \(remedy)")
+            : Phrase("\(file) has no lines, which would select everything, so the folder is not synced. \(remedy)")
     }
 
     /// Whether the root has its marker, and the selection's files are those that were read, and enough for the mode.
@@ -116,7 +128,7 @@ package struct FolderPlace: Sendable {
     func readIncluded(_ name: String) throws -> String {
         var sources: [String: FileAccess.FileStatus?] = [:]
         guard let text = try Self.read(name, in: root, noting: &sources) else {
-            throw FolderHalt(reason: .selection, message: "\(name): no such file")
+            throw FolderHalt(reason: .selection, message: Phrase("\(name): no such file"))
         }
         return text
     }
@@ -136,7 +148,7 @@ package struct FolderPlace: Sendable {
         guard status.size <= ignoreByteLimit else {
             throw FolderHalt(
                 reason: .selection,
-                message: "\(name) has \(status.size) bytes; the limit is \(ignoreByteLimit); make it shorter")
+                message: Phrase("\(name) has \(status.size) bytes; the limit is \(ignoreByteLimit); make it shorter"))
         }
         sources[name] = status
         return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)

@@ -1,12 +1,13 @@
 import BlockExchange
 import LinkRules
+import Phrases
 
 /// A dial that has led to somebody. Pure.
 struct ConnectedDial {
     struct Problem: Equatable {
         var failure: DialFailure
         /// For people; nil if it is of no use to them.
-        var message: String?
+        var text: Phrase?
     }
 
     private let attempt: DialPlan.Attempt
@@ -24,15 +25,15 @@ struct ConnectedDial {
     func problem(dialling device: DeviceID, from localDevice: DeviceID, policy: DialPolicy?) -> Problem? {
         guard peer == device else {
             let isOurself = peer == localDevice
-            let message =
+            let text =
                 isOurself
-                ? "this device itself answers at this address"
-                : "another device answers, \(peer); correct the address or the id"
+                ? Phrase("this device itself answers at this address")
+                : Phrase("another device answers, \(peer); correct the address or the id")
             // Others may say what they like of where the device is.
             return Problem(
-                failure: isOurself ? .ourself : .otherDevice, message: attempt.source == .configured ? message : nil)
+                failure: isOurself ? .ourself : .otherDevice, text: attempt.source == .configured ? text : nil)
         }
         return DialPlan.problem(of: attempt, connectedTo: remoteAddress, policy: policy)
-            .map { Problem(failure: .notAllowed, message: $0) }
+            .map { Problem(failure: .notAllowed, text: "\($0)") }
     }
 }

@@ -47,7 +47,7 @@ extension DeviceSession.Snapshot {
                     time: report.time.rfc3339)
             },
             untried: obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
-                ReachReport.Device.Untried(address: address, message: obstacle.message)
+                ReachReport.Device.Untried(address: address, message: obstacle.text)
             })
     }
 
@@ -70,7 +70,7 @@ extension DeviceSession.Snapshot {
                 time: report.time.rfc3339)
         }
         let untried = obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
-            DeviceWay(address: address, outcome: DeviceWay.notTried, message: obstacle.message)
+            DeviceWay(address: address, outcome: DeviceWay.notTried, message: obstacle.text)
         }
         return inUse + failed + untried
     }

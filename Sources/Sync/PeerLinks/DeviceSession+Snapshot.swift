@@ -25,7 +25,7 @@ extension DeviceSession {
         /// Seconds that its clock was ahead of this one's when it said Hello; nil if it did not tell the time.
         package var clockSkew: Int64?
         package var lastSeen: WallTime?
-        package var lastError: String?
+        package var lastError: Phrase?
         package var acceptance: DeviceStatus.Acceptance?
         /// What became of the dials, by address.
         package var ways: [String: DialReport] = [:]

@@ -364,33 +364,33 @@ package actor DeviceSession {
         } catch is CancellationError {
             return
         } catch {
-            report(attempt, "\(error)")
+            report(attempt, Phrase(of: error), there: (error as? LinkError)?.there)
             return handle(.dialFailed(attempt, .unreachable))
         }
         let problem = ConnectedDial(attempt, peer: link.peer, remoteAddress: link.information.remoteAddress)
             .problem(dialling: id, from: environment.localDevice, policy: told.policy)
         if let problem {
             await link.close()
-            if let message = problem.message { report(attempt, message) }
+            if let text = problem.text { report(attempt, text) }
             return handle(.dialFailed(attempt, problem.failure))
         }
         await serve(link, attempt)
     }
 
     /// Notes what a dial has come to.
-    private func report(_ attempt: DialPlan.Attempt, _ message: String) {
-        let text = attempt.target.text
-        let message = LinkError.message(message, withoutAddress: text)
-        environment.logger.debug("\(text) failed: \(message)")
+    private func report(_ attempt: DialPlan.Attempt, _ text: Phrase, there: Phrase? = nil) {
+        let address = attempt.target.text
+        let reason = there ?? LinkError.text(text, withoutAddress: address)
+        environment.logger.debug("\(address) failed: \(reason)")
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
             if snapshot.ways.count >= 64 { snapshot.ways = [:] }
-            snapshot.ways[text] = DialReport(message: message, time: now, source: attempt.source)
+            snapshot.ways[address] = DialReport(message: reason, time: now, source: attempt.source)
         }
-        note(error: "\(text): \(message)")
+        note(error: "\(address): \(reason)")
     }
 
-    private func note(error: String) {
+    private func note(error: Phrase) {
         let isNew = snapshot.withLock { snapshot in
             guard snapshot.session == nil else { return false }
             defer { snapshot.lastError = error }
@@ -544,7 +544,7 @@ package actor DeviceSession {
         guard open.isEmpty, let (target, obstacle) = obstacles.min(by: { $0.key.text < $1.key.text }),
             obstacles.count == links.targets.count, Set(obstacles.values).isDisjoint(with: [.paused, .idleRadio])
         else { return }
-        note(error: "\(target): \(obstacle.message)")
+        note(error: "\(target): \(obstacle.text)")
     }
 
     private func rememberLastSeen(_ time: WallTime) async {
@@ -556,7 +556,7 @@ package actor DeviceSession {
         }
     }
 
-    private func ended(_ number: LinkNumber, _ session: PeerSession, _ reason: String, _ logger: Logger) async {
+    private func ended(_ number: LinkNumber, _ session: PeerSession, _ reason: Phrase, _ logger: Logger) async {
         let wasConnected = state.session != nil
         open[number] = nil
         snapshot.withLock { snapshot in
@@ -580,7 +580,7 @@ package actor DeviceSession {
         if wasConnected, isOver {
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
             environment.downloads.forget(id)
-            environment.events.post("device-disconnected", device: id, message: reason)
+            environment.events.post("device-disconnected", device: id, message: reason.english)
             await rememberLastSeen(now)
             ownSequence = await sharedSequence()
         }

@@ -3,16 +3,17 @@ import BlockExchange
 import LinkSecurity
 import Logging
 import NIOCore
+import Phrases
 
 /// Why a link ended, of the error that ended it. Pure.
 enum LinkEnd {
     /// - Parameter silent: the reason where nobody gave one, of what the system said.
-    static func reason(_ error: any Error, silent: (_ cause: String) -> String) -> String {
+    static func reason(_ error: any Error, silent: (_ cause: String) -> Phrase) -> Phrase {
         switch error {
-        case let error as ProtocolError: error.message
-        case is CancellationError: "the agent closed the link"
+        case let error as ProtocolError: "\(error.message)"
+        case is CancellationError: Phrase("the agent closed the link")
         case let error as IOError: silent(SystemText.text(error.errnoCode))
-        default: "\(error)"
+        default: Phrase(of: error)
         }
     }
 }

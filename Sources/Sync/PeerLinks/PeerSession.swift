@@ -5,6 +5,7 @@ import Fetching
 import LinkSecurity
 import Logging
 import NIOCore
+import Phrases
 import Synchronization
 import Transport
 
@@ -19,7 +20,7 @@ package final class PeerSession: BlockSource {
         var machine: ConnectionMachine
         var waiters: [Int32: Waiter] = [:]
         var isOpen = true
-        var endReason: String?
+        var endReason: Phrase?
         var words = PeerWords.nothing
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
         var answersSlices: Bool { words.isSynctrain }
@@ -113,10 +114,10 @@ package final class PeerSession: BlockSource {
     var bytesSent: Int64 { sentBytes.load(ordering: .relaxed) }
 
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
-    package func run(owner: some PeerSessionOwner) async -> String {
+    package func run(owner: some PeerSessionOwner) async -> Phrase {
         let outlet = outlet
         for oddity in link.oddities { logger.log(level: oddity.level, "\(oddity.message)") }
-        var reason: String?
+        var reason: Phrase?
         do {
             try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
@@ -150,7 +151,7 @@ package final class PeerSession: BlockSource {
         return close(fallbackReason: reason ?? silentEnd(cause: nil))
     }
 
-    private func silentEnd(cause: String?) -> String {
+    private func silentEnd(cause: String?) -> Phrase {
         SilentEnd.reason(state.withLock { $0.words }, localDevice: localDevice, cause: cause)
     }
 
@@ -348,8 +349,8 @@ package final class PeerSession: BlockSource {
 
     /// Ends a link that is not believed to reach the peer: who waits for an answer is told at once.
     package func abandon(reason: String) {
-        state.withLock { if $0.endReason == nil { $0.endReason = reason } }
-        _ = close(fallbackReason: reason)
+        state.withLock { if $0.endReason == nil { $0.endReason = "\(reason)" } }
+        _ = close(fallbackReason: "\(reason)")
         channel.close(promise: nil)
     }
 
@@ -371,7 +372,7 @@ package final class PeerSession: BlockSource {
     package func close(reason: String) {
         state.withLock { state in
             guard state.isOpen else { return }
-            if state.endReason == nil { state.endReason = reason }
+            if state.endReason == nil { state.endReason = "\(reason)" }
             write(state.machine.send(.close(reason: reason), at: now()))
         }
         channel.close(promise: nil)
@@ -447,7 +448,7 @@ package final class PeerSession: BlockSource {
         case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
             state.withLock { state in
-                if state.endReason == nil { state.endReason = "the peer closed the link: \(reason)" }
+                if state.endReason == nil { state.endReason = Phrase("the peer closed the link: \(reason)") }
             }
             return false
         }
@@ -556,7 +557,7 @@ package final class PeerSession: BlockSource {
     }
 
     /// Fails all who wait for an answer; the reason that was noted first is the one that counts.
-    private func close(fallbackReason: String) -> String {
+    private func close(fallbackReason: Phrase) -> Phrase {
         let (waiters, part, reason) = state.withLock { state in
             state.isOpen = false
             defer { state.waiters = [:] }

@@ -1,5 +1,6 @@
 import AgentContext
 import LinkRules
+import Phrases
 import Synchronization
 
 /// How many dials to all devices together are under way.
@@ -16,7 +17,7 @@ package final class SharedDialBudget: Sendable {
 
 /// What a dial came to that led to no link.
 package struct DialReport: Equatable, Sendable {
-    package var message: String
+    package var message: Phrase
     package var time: WallTime
     package var source: AddressSource
 }

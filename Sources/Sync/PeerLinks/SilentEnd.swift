@@ -1,5 +1,6 @@
 import AgentContext
 import BlockExchange
+import Phrases
 
 /// How much a peer has said on a link so far.
 enum PeerWords: Equatable, Sendable {
@@ -36,25 +37,44 @@ enum SilentEnd {
     ///   - words: what the peer had said by then.
     ///   - localDevice: this device, which is to be accepted there.
     ///   - cause: what the system said; nil if the peer closed the link in order.
-    static func reason(_ words: PeerWords, localDevice: DeviceID, cause: String? = nil) -> String {
-        let suffix = cause.map { " (\($0))" } ?? ""
-        return switch words {
+    static func reason(_ words: PeerWords, localDevice: DeviceID, cause: String? = nil) -> Phrase {
+        switch words {
         case .nothing:
-            "the device closed the connection without a greeting\(suffix); check that a Syncthing or synctrain runs there"
+            cause.map {
+                Phrase(
+                    "the device closed the connection without a greeting (\($0)); check that a Syncthing or synctrain runs there"
+                )
+            }
+                ?? Phrase(
+                    "the device closed the connection without a greeting; check that a Syncthing or synctrain runs there"
+                )
         case .hello:
-            "the device closed the connection\(suffix): it has not accepted this device yet, or has paused it; "
-                + acceptance(words, of: localDevice)
-        case .config where cause != nil:
-            "the connection broke\(suffix); it is dialled again; check that both devices are on a network"
+            turnedAway(cause, acceptance(words, of: localDevice))
         case .config:
-            "the device closed the connection; it has stopped, or removed or paused this device; it is dialled again"
+            cause.map {
+                Phrase(
+                    "the connection broke (\($0)); it is dialled again; check that both devices are on a network")
+            }
+                ?? Phrase(
+                    "the device closed the connection; it has stopped, or removed or paused this device; it is dialled again"
+                )
         }
     }
 
+    private static func turnedAway(_ cause: String?, _ remedy: Phrase) -> Phrase {
+        cause.map {
+            Phrase(
+                "the device closed the connection (\($0)): it has not accepted this device yet, or has paused it; \(remedy)"
+            )
+        }
+            ?? Phrase(
+                "the device closed the connection: it has not accepted this device yet, or has paused it; \(remedy)")
+    }
+
     /// How a person lets `device` in at the peer.
-    private static func acceptance(_ words: PeerWords, of device: DeviceID) -> String {
+    private static func acceptance(_ words: PeerWords, of device: DeviceID) -> Phrase {
         words.isSynctrain
-            ? "accept it there: `synctrain device add \(device)`"
-            : "accept it there: open its GUI and choose Add Device in the notice, or add the id \(device)"
+            ? Phrase("accept it there: `synctrain device add \(device)`")
+            : Phrase("accept it there: open its GUI and choose Add Device in the notice, or add the id \(device)")
     }
 }

@@ -92,7 +92,7 @@ package struct FolderOutlook: Sendable {
         if condition == .lowSpace {
             return [
                 wait(
-                    .space, status.message.map { "\($0)" } ?? Phrase("the disk is full"), total,
+                    .space, status.text ?? Phrase("the disk is full"), total,
                     Phrase(
                         "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
                             + "files"))
@@ -101,7 +101,7 @@ package struct FolderOutlook: Sendable {
         if condition.isFailure {
             return [
                 wait(
-                    .halted, status.message.map { "\($0)" } ?? Phrase("the folder cannot sync"),
+                    .halted, status.text ?? Phrase("the folder cannot sync"),
                     nil, Self.remedy(for: condition, folder: folder))
             ]
         }
@@ -117,7 +117,7 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .policy,
-                    Self.held(waiting.files, waiting.reason), (waiting.files, waiting.bytes), "\(waiting.message)"))
+                    Self.held(waiting.files, waiting.reason), (waiting.files, waiting.bytes), waiting.phrase))
         }
         if !status.problems.isEmpty {
             waits.append(

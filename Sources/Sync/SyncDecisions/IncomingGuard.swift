@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 /// Tells deletions by other devices that somebody means from those that look like an accident: pure, so that its rules can
 /// be read and tested as a table. It is `DeletionGuard` for the other direction, with the same limits for what is too much.
@@ -91,12 +92,12 @@ package struct HeldDeletions: Equatable, Sendable {
     }
 
     /// A sentence for people that ends with the remedies.
-    package func message(folder: String) -> String {
+    package func text(folder: String) -> Phrase {
         let shown = devices.prefix(3).map { devices.count == 1 ? $0.name : "\($0.name) (\($0.files))" }
-        let more = devices.count > shown.count ? " and others" : ""
-        let who = shown.joined(separator: ", ") + more
-        return
+        let names = shown.joined(separator: ", ")
+        let who = devices.count > shown.count ? Phrase("\(names) and others") : "\(names)"
+        return Phrase(
             "\(who) deleted \(files) of the \(known) files here, so nothing that other devices delete is deleted here; if "
-            + "this was intended: synctrain folder confirm \(folder); to keep the files, restore them on \(who)"
+                + "this was intended: synctrain folder confirm \(folder); to keep the files, restore them on \(who)")
     }
 }

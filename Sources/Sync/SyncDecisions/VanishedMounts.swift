@@ -1,3 +1,5 @@
+import Phrases
+
 /// Tells a disk that is not mounted any more from files that were deleted: pure.
 package enum VanishedMounts {
     /// The names at which something was mounted and nothing is, so that what is missing below them does not count as deleted.
@@ -15,8 +17,10 @@ package enum VanishedMounts {
     }
 
     /// What to say of one of them, with the remedies.
-    package static func message(folder: String) -> String {
-        "the disk that was mounted here is missing; mount it and run: synctrain scan. Until then, nothing here counts as "
-            + "deleted and nothing is downloaded here. If the disk is gone for good: synctrain folder confirm \(folder)"
+    package static func text(folder: String) -> Phrase {
+        Phrase(
+            "the disk that was mounted here is missing; mount it and run: synctrain scan. Until then, nothing here counts as "
+                + "deleted and nothing is downloaded here. If the disk is gone for good: synctrain folder confirm \(folder)"
+        )
     }
 }

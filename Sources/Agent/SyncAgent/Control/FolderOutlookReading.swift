@@ -21,7 +21,7 @@ struct FolderOutlookReading: Sendable {
             known = try await index.announcers(of: folder.id)
         } catch {
             status.state = FolderState.error.rawValue
-            status.message = "\(error)"
+            status.text = "\(error)"
         }
         let settings = folder.configuration
         let peers = settings.devices.filter { $0 != localDevice }.map { id in

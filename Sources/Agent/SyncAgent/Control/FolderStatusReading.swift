@@ -17,7 +17,7 @@ struct FolderStatusReading: Sendable {
         let place = folder.boards.places.current
         if case .failure(let failure) = place { halt = halt ?? failure }
         if let gap = folder.exchange.gap {
-            halt = halt ?? FolderHalt(reason: .error, message: gap)
+            halt = halt ?? FolderHalt(reason: .error, message: "\(gap)")
             halt?.isIndexIncomplete = true
         }
         var totals = FolderTotals()
@@ -49,7 +49,7 @@ struct FolderStatusReading: Sendable {
         return FolderStatus(
             id: folder.id.rawValue, label: configuration.label, path: configuration.path,
             mode: configuration.mode.rawValue,
-            type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
+            type: configuration.kind.rawValue, state: state.rawValue, message: text(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
             conflicts: activity.conflicts, errors: Int64(activity.problemCount),
@@ -83,10 +83,10 @@ struct FolderStatusReading: Sendable {
             damaged: damaged, isRunning: isRunning)
     }
 
-    private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {
-        if let halt { return halt.message }
+    private func text(_ state: FolderState, _ halt: FolderHalt?) -> Phrase? {
+        if let halt { return halt.text }
         guard state == .lowSpace else { return nil }
-        return "not enough free space for the needed files and minimum-free; free some space, or deselect files"
+        return Phrase("not enough free space for the needed files and minimum-free; free some space, or deselect files")
     }
 }
 

@@ -95,6 +95,7 @@ final class SearchCache: Sendable {
     struct Key: Hashable, Sendable {
         var text: String
         var folder: FolderID?
+        var filter: NameFilter
     }
 
     private static let limit = 4

@@ -38,7 +38,8 @@ struct PolicyFollower: Sendable {
         guard isOther else { return next }
         rates.policiesChanged()
         let holds = policies.held.holds
-        let message = holds.isEmpty ? "nothing is restricted any more" : holds.map(\.text).joined(separator: "; ")
+        let message =
+            holds.isEmpty ? "nothing is restricted any more" : holds.map(\.text.english).joined(separator: "; ")
         logger.info("policies: \(message)")
         events.post("policies-changed", message: message)
         // What waited may come, and what comes has to wait.

@@ -131,7 +131,7 @@ export function mount(root, app) {
         : t`The policies for metered connections and batteries are suspended.`),
       h("div", { class: "tools" }, act(t`Re-enable policies`, () => set(false), { "data-key": "hold" }))]
       : [h("ul", { class: "plain" }, policies.holds.map((hold) => trouble(
-        { metered: t`Metered connection`, battery: t`Battery` }[hold.cause] ?? hold.cause, sentence(said(hold.message)), sentence(said(hold.remedy))))),
+        { metered: t`Metered connection`, battery: t`Battery` }[hold.cause] ?? hold.cause, sentence(said(hold.message, hold.text)), sentence(said(hold.remedy, hold.remedyText))))),
       h("div", { class: "tools" }, act(t`Ignore for an hour`, () => set(true, hour), { "data-key": "ignore" }))]);
   }
 
@@ -284,24 +284,24 @@ function folderText(folder) {
 export function troubles(status, app) {
   const list = [];
   for (const problem of status.problems ?? []) list.push({ what: t`The agent`, message: problem });
-  if (status.bluetooth?.remedy) list.push({ what: "Bluetooth", message: status.bluetooth.message, remedy: status.bluetooth.remedy });
+  if (status.bluetooth?.remedy) list.push({ what: "Bluetooth", message: said(status.bluetooth.message, status.bluetooth.text), remedy: said(status.bluetooth.remedy, status.bluetooth.remedyText) });
   for (const folder of status.folders) {
     const what = folder.label || folder.id;
-    if (folder.message) list.push({ what, message: folder.message, link: isHalted(folder) ? ["attention"] : undefined });
+    if (folder.message) list.push({ what, message: said(folder.message, folder.text), link: isHalted(folder) ? ["attention"] : undefined });
     for (const wait of folder.waits ?? []) {
       if (wait.reason === "paused" || wait.reason === "halted" && folder.message) continue;
       list.push({ what, message: said(wait.message, wait.text), remedy: said(wait.remedy, wait.remedyText), isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
     }
     if (folder.watch && ["partial", "failed"].includes(folder.watch.state)) {
-      list.push({ what, message: folder.watch.message ?? t`Not all changes are noticed immediately; the next scan finds them.` });
+      list.push({ what, message: said(folder.watch.message, folder.watch.text) ?? t`Not all changes are noticed immediately; the next scan finds them.` });
     }
-    for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${problem.path}`, message: problem.message });
+    for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${problem.path}`, message: said(problem.message, problem.text) });
     const rest = folder.errors - (folder.problems ?? []).length;
     if (folder.problems?.length && rest > 0) list.push({ what, message: plural(rest, "and {1} more name with problems", "and {1} more names with problems") });
   }
   for (const device of status.devices) {
     if (device.connected || device.paused || !device.lastError) continue;
-    list.push({ what: app.deviceName(device.id), message: device.lastError, isWait: true, link: ["devices"] });
+    list.push({ what: app.deviceName(device.id), message: said(device.lastError, device.lastErrorText), isWait: true, link: ["devices"] });
   }
   return list;
 }

@@ -121,8 +121,8 @@ export async function* lines(method, path, { query, body, signal } = {}) {
 export async function page(path, { limit, offset = 0, ...query }, signal) {
   const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
   if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
-    const { entries, total, truncated } = await response.json();
-    return { entries, total, truncated };
+    const { entries, total, truncated, incomplete } = await response.json();
+    return { entries, total, truncated, incomplete };
   }
   const all = [];
   for (const line of (await response.text()).split("\n")) {

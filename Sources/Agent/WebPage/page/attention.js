@@ -71,7 +71,7 @@ export function mount(root, app) {
       const canConfirm = ["halted-root-emptied", "halted-mass-delete"].includes(folder.state);
       return h("article", { class: "card", "data-stopped": folder.id },
         h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, stateName(folder.state))),
-        h("p", {}, said(folder.message)), h("p", { class: "quiet" }, folder.path),
+        h("p", {}, said(folder.message, folder.text)), h("p", { class: "quiet" }, folder.path),
         folder.state === "low-space" && h("p", {}, plural(folder.need.files, "{1} file, {2}, to download. Free some space on the disk, or deselect files in {3}.",
           "{1} files, {2}, to download. Free some space on the disk, or deselect files in {3}.", bytes(folder.need.bytes),
           h("a", { href: app.address("files", folder.id) }, t`Files`))),
@@ -86,7 +86,7 @@ export function mount(root, app) {
     draw(held.body, folders.map(({ id, label, heldDeletions, path }) => [id, label, heldDeletions, path]), () => folders.map((folder) =>
       h("article", { class: "card", "data-held": folder.id },
         h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, plural(folder.heldDeletions.names, "{1} name", "{1} names"))),
-        h("p", {}, said(folder.heldDeletions.message)), h("p", { class: "quiet" }, folder.path),
+        h("p", {}, said(folder.heldDeletions.message, folder.heldDeletions.text)), h("p", { class: "quiet" }, folder.path),
         h("div", { class: "tools" }, act(t`Confirm the deletion…`, () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })))));
   }
 

@@ -104,7 +104,7 @@ function drawSelf(body, status, app) {
         app.say(t`Id copied.`);
       })),
       h("dl", { class: "pairs" }, h("dt", {}, t`listens on`), h("dd", {}, status.listening.join(", ") || t`nothing`),
-        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [said(status.bluetooth.message), said(status.bluetooth.remedy)].filter(Boolean).join(" "))],
+        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [said(status.bluetooth.message, status.bluetooth.text), said(status.bluetooth.remedy, status.bluetooth.remedyText)].filter(Boolean).join(" "))],
         h("dt", {}, t`version`), h("dd", {}, status.version)))));
 }
 
@@ -169,7 +169,7 @@ function deviceCard(id, app, reach) {
           ? [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
           : [h("dt", {}, t`last seen`), h("dd", {}, device.lastSeen ? when(device.lastSeen) : t`never`)],
         device.pausedUntil && [h("dt", {}, t`paused until`), h("dd", {}, dateTime(device.pausedUntil))],
-        !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError) || waitingText(device))],
+        !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError, device.lastErrorText) || waitingText(device))],
         waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)]]);
       draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy], () => [
         device.client && [h("dt", {}, t`program`), h("dd", {}, device.client)],

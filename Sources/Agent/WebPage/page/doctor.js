@@ -24,10 +24,10 @@ function report(findings) {
     h("details", {}, h("summary", {}, plural(well.length, "{1} check without a finding", "{1} checks without a finding")), h("ul", { class: "plain" }, well.map(item)))];
 }
 
-function item({ code, state, message, why, remedy, command, details }) {
+function item({ code, state, message, text, why, whyText, remedy, remedyText, command, details, detailTexts }) {
   const [word, look] = signs[state] ?? [state, ""];
-  return h("li", { "data-finding": code }, h("span", { class: `tag ${look}` }, word), " ", said(message),
-    details.length > 0 && h("ul", {}, details.map((line) => h("li", { class: "quiet" }, said(line)))),
-    why && h("p", { class: "quiet" }, said(why)),
-    remedy && h("p", {}, said(remedy), command && [" ", h("code", {}, command)]));
+  return h("li", { "data-finding": code }, h("span", { class: `tag ${look}` }, word), " ", said(message, text),
+    details.length > 0 && h("ul", {}, details.map((line, i) => h("li", { class: "quiet" }, said(line, detailTexts?.[i])))),
+    why && h("p", { class: "quiet" }, said(why, whyText)),
+    remedy && h("p", {}, said(remedy, remedyText), command && [" ", h("code", {}, command)]));
 }

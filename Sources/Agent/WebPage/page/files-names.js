@@ -55,18 +55,31 @@ const words = {
   downloaded: [t`Downloaded`, "check", "quiet"],
 };
 
-/** What an entry waits for, by the words of `waitsFor`. */
+/** Why an entry does not come, by the words of `waitsFor`. */
+const reasons = {
+  device: t`no device that has it is connected`,
+  paused: t`the folder is paused`,
+  halted: t`the folder is halted; the view Attention shows why`,
+};
+
+/** The same in a word. */
 const causes = { policy: t`Waits`, paused: t`Paused`, halted: t`Halted` };
 
 /** How an entry stands on this device: `{word, icon, tone, title}`. The word is green only if all that is selected is here. */
 export function stateOf(entry) {
   const state = standing(entry);
   if (!entry.waiting) return state;
-  const title = [state.title, sentence(said(entry.waiting))].filter(Boolean).join(". ");
+  const title = [state.title, sentence(reasonOf(entry))].filter(Boolean).join(". ");
   if (entry.waitsFor === "space" && entry.short) return { word: t`${bytes(entry.short)} short`, icon: "attention", tone: "bad", title };
   // Of a directory how much is here says more than that it waits.
   const word = entry.waitsFor === "device" || isCounted(entry) ? state.word : causes[entry.waitsFor] ?? t`Waits`;
   return { word, icon: "clock", tone: "warn", title };
+}
+
+/** Why it does not come, in a sentence; of a policy in English, as the agent says it. */
+function reasonOf(entry) {
+  if (entry.waitsFor === "space" && entry.short) return t`does not fit: ${bytes(entry.short)} short`;
+  return reasons[entry.waitsFor] ?? said(entry.waiting);
 }
 
 function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1); }

@@ -17,6 +17,8 @@ export class PagedSource {
     this.total = null;
     /** There is more than the agent counts. */
     this.isTruncated = false;
+    /** The agent has not looked at all that may match. */
+    this.isIncomplete = false;
     /** Why the last page could not be had, until one can. */
     this.error = null;
     this.pages = new Map();
@@ -100,6 +102,7 @@ export class PagedSource {
       const end = page * pageSize + entries.length;
       this.total = answer.total ?? (isLast ? end : Math.max(this.total ?? 0, end + 1));
       this.isTruncated = answer.truncated === true;
+      this.isIncomplete = answer.incomplete === true;
       this.pages.delete(page);
       this.pages.set(page, { entries, generation });
       for (const number of this.pages.keys()) {

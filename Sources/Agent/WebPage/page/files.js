@@ -4,12 +4,13 @@ import { Details } from "./files-details.js";
 import { FileList } from "./files-list.js";
 import { nameOf, parentOf, shown, tickSelects } from "./files-names.js";
 import { changeMode, keep, letGo } from "./files-select.js";
+import { SearchFilters } from "./files-search.js";
 import { PagedSource } from "./files-source.js";
 import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
 import { DeletedList } from "./files-deleted.js";
 import { Adding, uploads } from "./files-upload.js";
-import { bytes, plural, t } from "./words.js";
+import { bytes, plural, said, t } from "./words.js";
 
 export const title = t`Files`;
 export const icon = "files";
@@ -75,6 +76,12 @@ class FilesView {
     });
     this.scope = h("select", { "aria-label": t`Where to search` }, h("option", { value: "folder" }, t`in this folder`), h("option", { value: "all" }, t`in all folders`));
     this.scope.addEventListener("change", () => this.#searchNow());
+    this.filters = new SearchFilters(() => this.#searchNow());
+    this.search.addEventListener("focus", () => { this.filters.element.hidden = false; });
+    this.filters.element.addEventListener("focusout", () => this.#hideFilters());
+    this.filters.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { event.preventDefault(); this.#clearSearch(); this.list.focus(); }
+    });
     this.filterBox = h("select", { "aria-label": t`Which files to show` }, filters.map(([value, label]) => h("option", { value }, label)));
     this.filterBox.addEventListener("change", () => { this.filter = this.filterBox.value; this.#list(); });
     this.treeButton = h("button", { type: "button", class: "for-narrow", "aria-expanded": "false", onclick: () => this.#showTree(!this.isTreeShown) }, drawIcon("folder"), t`Folders`);
@@ -90,10 +97,10 @@ class FilesView {
     this.deleted = new DeletedList(this.app, () => this.#refresh());
     this.middle.append(this.deleted.element);
     this.adding = new Adding(this.app, () => this.place, this.middle);
-    replace(this.root,
-      h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": t`Place`, class: "place" }, this.crumbs),
-        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton),
-      h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
+    this.toolbar = h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": t`Place`, class: "place" }, this.crumbs),
+      h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton);
+    this.toolbar.addEventListener("focusout", () => this.#hideFilters());
+    replace(this.root, this.toolbar, this.filters.element, h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
       uploads(this.app).element, this.summary);
     this.#showSort();
   }
@@ -103,7 +110,7 @@ class FilesView {
   route(parts) {
     const [folder, ...rest] = parts;
     clearTimeout(this.following);
-    if (this.isSearching) this.#endSearch();
+    if (this.isSearching) this.#clearSearch();
     this.#showTree(false);
     if (folder === undefined) return this.#showOverview();
     this.#showPlace(folder, rest.join("/"));
@@ -259,6 +266,7 @@ class FilesView {
       ? (total === 0 ? t`No results.` : plural(total, "{1} name found.", "{1} names found."))
       : plural(total, "{1} entry", "{1} entries");
     if (this.source.isTruncated) words = plural(total, "More than {1} name found; showing the first of them.", "More than {1} names found; showing the first of them.");
+    else if (this.source.isIncomplete) words = `${words} ${t`Not all files were looked at; add a text.`}`;
     if (this.summary.textContent !== words) this.summary.textContent = words;
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
@@ -319,7 +327,7 @@ class FilesView {
         h("p", {}, [`${plural(folder.global.files, "{1} file", "{1} files")}, ${bytes(folder.global.bytes)}`, folder.incomplete && t`(incomplete)`].filter(Boolean).join(" ")),
         h("p", { class: "quiet" }, t`${bytes(folder.local.bytes)} on this disk`, " · ", folder.mode === "full" ? t`everything is kept` : t`only selected files are kept`),
         folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`) : null,
-        failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
+        failed ? h("p", { class: "bad" }, said(folder.message, folder.text) || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
         button(modeWords(folder), () => changeMode(this.app, folder), {
           "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
         }), " ", h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` },
@@ -468,22 +476,33 @@ class FilesView {
   #searchNow() {
     clearTimeout(this.searching);
     const text = this.search.value.trim();
-    if (!text) return this.#endSearch();
+    const filter = this.filters.query;
+    if (!text && !this.filters.isActive) return this.#endSearch();
     const folder = this.place && this.scope.value === "folder" ? this.place.folder : undefined;
-    const key = JSON.stringify([text, folder]);
+    const key = JSON.stringify([text, folder, filter]);
     if (this.searched === key) return;
     if (!this.isSearching) this.#rememberPosition();
     this.searched = key;
     this.#closePanel();
-    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
-      { label: t`Names with ${shown(text)}`, showsPath: true });
-    this.list.emptyText = t`No matching names.`;
+    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, ...filter, limit, offset }, signal), () => this.#sourceChanged()),
+      { label: text ? t`Names with ${shown(text)}` : t`Files that the filters find`, showsPath: true });
+    this.list.emptyText = this.filters.isActive ? t`No files match the filters.` : t`No matching names.`;
     this.#showSort();
   }
 
   #clearSearch() {
     this.search.value = "";
+    this.filters.clear();
     this.#endSearch();
+    this.#hideFilters();
+  }
+
+  /** The chips are seen while they are used, or one is set. */
+  #hideFilters() {
+    setTimeout(() => {
+      const isUsed = [this.toolbar, this.filters.element].some((row) => row.contains(document.activeElement));
+      if (!isUsed && !this.filters.isActive && !this.isSearching) this.filters.element.hidden = true;
+    });
   }
 
   #endSearch() {
@@ -503,6 +522,7 @@ class FilesView {
   // What changes
 
   #status(status) {
+    this.filters.setDevices(status.devices);
     this.tree.setFolders(status.folders);
     if (!this.place && !this.isSearching) this.#drawOverview(status);
   }

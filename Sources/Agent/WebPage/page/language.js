@@ -100,5 +100,13 @@ function fromPhrase({ template, plural: many, count, context, arguments: values 
   const found = texts[context ? `${context}\u0004${template}` : template];
   const forms = Array.isArray(found) ? found : [typeof found === "string" ? found : template, many ?? template];
   const isOne = many === undefined || rules.select(count) === "one";
-  return fill(isOne ? forms[0] : forms.at(-1), values.map((value) => (typeof value === "string" ? value : fromPhrase(value))));
+  const text = fill(isOne ? forms[0] : forms.at(-1), values.map((value) => (typeof value === "string" ? value : fromPhrase(value))));
+  return template === "{1}" ? formed(text, context) : text;
+}
+
+/** What the agent asks to be done to a text once it is in its language (SentenceForm.swift): a full stop, and a capital unless it begins with a name. */
+function formed(text, form) {
+  if (!text || (form !== "ended" && form !== "sentence")) return text;
+  const ended = /[.?!]$/.test(text) ? text : `${text}.`;
+  return form === "sentence" && /^[\p{Ll},-]+$/u.test(text.split(/\s/)[0]) ? ended[0].toUpperCase() + ended.slice(1) : ended;
 }

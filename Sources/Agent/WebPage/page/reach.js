@@ -69,8 +69,8 @@ function deviceLines(device) {
       measured !== undefined && t`${rate(measured)} when busy`].filter(Boolean).join(", "));
   });
   const failures = (device?.failures ?? []).map((failure) =>
-    item(failure.address, [said(failure.message), " (", sources[failure.source] ?? failure.source, ", ", when(failure.time), ")"]));
-  const untried = (device?.untried ?? []).map((one) => item(one.address, t`not tried: ${said(one.message)}`));
+    item(failure.address, [said(failure.message, failure.text), " (", sources[failure.source] ?? failure.source, ", ", when(failure.time), ")"]));
+  const untried = (device?.untried ?? []).map((one) => item(one.address, t`not tried: ${said(one.message, one.text)}`));
   return list([...links, ...failures, ...untried], t`No address is known yet.`);
 }
 
@@ -92,14 +92,14 @@ function whatIsTold({ servers, relays }) {
     h("p", {}, t`Neither learns names, folders or files. To switch both off: ${h("code", {}, "synctrain network --global-discovery off --relays off")}`));
 }
 
-const serverState = (server) => server.problem
+const serverState = (server) => said(server.problem, server.problemText)
   ?? (server.announcedSeconds === undefined ? t`not announced yet` : t`announced ${ago(server.announcedSeconds)}`);
 
 const relayStates = { choosing: t`choosing a relay`, connecting: t`connecting`, waiting: t`waiting`, stopped: t`stopped` };
 
 const relayState = (relay) => relay.state === "joined"
   ? [t`joined`, relay.roundTripMilliseconds !== undefined && `${relay.roundTripMilliseconds} ms`].filter(Boolean).join(", ")
-  : [relayStates[relay.state] ?? relay.state, relay.problem].filter(Boolean).join(": ");
+  : [relayStates[relay.state] ?? relay.state, said(relay.problem, relay.problemText)].filter(Boolean).join(": ");
 
 const item = (name, text) => h("li", {}, h("span", { class: "id" }, name), text && [": ", text]);
 const list = (items, none) => items.length === 0 ? h("p", { class: "quiet" }, none) : h("ul", { class: "plain" }, items);

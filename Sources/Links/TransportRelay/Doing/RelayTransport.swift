@@ -250,7 +250,7 @@ extension RelayError {
                 case .closedInHandshake: .closed
                 default: .failed
                 }
-            self.init(code, error.message, cause: error.cause)
+            self.init(code, error.text, cause: error.cause)
         default:
             self.init(.failed, "the connection to \(relay.authority) failed", cause: String(describing: error))
         }
@@ -267,8 +267,8 @@ extension RelayError {
             self.init(.timedOut, "no answer from \(place); check that the relay runs and that no firewall blocks it")
         case .unreachable:
             self.init(.unreachable, "\(place) cannot be reached from here; check the network connection")
-        case .invalidAddress: self.init(.invalidAddress, error.message)
-        default: self.init(.failed, error.message)
+        case .invalidAddress: self.init(.invalidAddress, error.text)
+        default: self.init(.failed, error.text)
         }
         cause = error.cause ?? error.message
     }

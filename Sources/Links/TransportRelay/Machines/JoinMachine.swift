@@ -1,3 +1,5 @@
+import Phrases
+
 /// Joins a relay, stays joined, and reports the invitations that come.
 ///
 /// The relay pings every 60 s and forgets whoever is silent for 120 s; this side gives up after the same time, and pings

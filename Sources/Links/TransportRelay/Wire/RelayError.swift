@@ -1,7 +1,8 @@
+import Phrases
 import Transport
 
 /// Why a relay could not be used, or why a connection to it ended.
-package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct RelayError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// The text is no relay address, or its id is no device id.
         case invalidAddress
@@ -40,13 +41,13 @@ package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var code: Code
     /// A sentence for people, with what to do where there is something to do.
-    package var message: String
+    package var text: Phrase
     /// The error underneath, in the words of the system or of the TLS library.
     package var cause: String?
 
-    package init(_ code: Code, _ message: String, cause: String? = nil) {
+    package init(_ code: Code, _ text: Phrase, cause: String? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.cause = cause
     }
 
@@ -72,6 +73,6 @@ extension LinkError {
             case .wrongToken, .full, .refused, .sessionExpired, .sessionMissed, .alreadyConnected: .refused
             default: .failed
             }
-        self.init(code, error.message, isTransient: error.isTransient, cause: error.cause)
+        self.init(code, error.text, isTransient: error.isTransient, cause: error.cause)
     }
 }

@@ -94,21 +94,21 @@ struct Examination {
             // What hinders the start is said already.
             guard !own.contains(where: { $0.code == "identity" }) else { return DoctorReport(findings: own) }
             let stopped = DoctorFinding(
-                .agent, "agent", .problem, translated("The agent is not running."),
-                why: translated("Nothing is synced."),
-                remedy: translated("Start it."), command: "\(facts.program) agent start")
+                .agent, "agent", .problem, Phrase("The agent is not running."),
+                why: Phrase("Nothing is synced."),
+                remedy: Phrase("Start it."), command: "\(facts.program) agent start")
             return DoctorReport(findings: [stopped] + own)
         } catch let error as ControlError where error.code == .notFound {
             let old = DoctorFinding(
-                .agent, "agent", .warning, translated("The agent is of an older version than this program."),
-                why: translated("It cannot be asked what it finds."), remedy: translated("Restart it."),
+                .agent, "agent", .warning, Phrase("The agent is of an older version than this program."),
+                why: Phrase("It cannot be asked what it finds."), remedy: Phrase("Restart it."),
                 command: "\(facts.program) agent stop && \(facts.program) agent start")
             return DoctorReport(findings: [old] + own)
         } catch let error as ControlError {
             let failed = DoctorFinding(
-                .agent, "agent", .problem, translated("The agent could not say what it finds: \(error.shown)"),
-                why: translated("It may be stuck."),
-                remedy: translated("See its log; if it does not answer at all, restart it."),
+                .agent, "agent", .problem, Phrase("The agent could not say what it finds: \(error.text)"),
+                why: Phrase("It may be stuck."),
+                remedy: Phrase("See its log; if it does not answer at all, restart it."),
                 command: "\(facts.program) logs")
             return DoctorReport(findings: [failed] + own)
         }

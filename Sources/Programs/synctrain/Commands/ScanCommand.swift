@@ -28,7 +28,7 @@ struct ScanCommand: RunnableCommand {
                 for problem in folder.problemList {
                     let name = EscapedName.escape("\(folder.folder):\(problem.path)")
                     try context.process.errors.print(
-                        "synctrain: \(name): \(EscapedName.escape(problem.message))")
+                        "synctrain: \(name): \(EscapedName.escape(problem.phrase.shown))")
                 }
                 let rest = folder.problems - Int64(folder.problemList.count)
                 if rest > 0 {

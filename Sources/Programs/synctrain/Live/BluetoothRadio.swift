@@ -26,7 +26,7 @@ struct BluetoothRadio: Service, NearbyDevices {
         AgentSetup.Radio(address: .bluetooth("00:00:00:00:00:00")) { [transport] in
             let state = transport.state
             return RadioStatus(
-                state: state.code.word, message: state.message, remedy: state.remedy, adapter: state.adapter,
+                state: state.code.word, message: state.text, remedy: state.remedyText, adapter: state.adapter,
                 address: state.address?.description, isAdvertising: state.isAdvertising)
         }
     }

@@ -32,19 +32,20 @@ struct DoctorRendering: Sendable {
         let well = findings.filter { $0.state == .ok }
         let others = findings.filter { $0.state != .ok }
         guard well.count > 1, let first = well.first else {
-            return others + well.map { DoctorFinding($0.area, $0.code, .ok, $0.message) }
+            return others + well.map { DoctorFinding($0.area, $0.code, .ok, $0.text) }
         }
         let rest = Quantity.moreChecks(Int64(well.count - (others.isEmpty ? 1 : 0)))
         return others + [
-            DoctorFinding(first.area, first.code, .ok, others.isEmpty ? "\(first.message) \(rest)." : "\(rest).")
+            DoctorFinding(first.area, first.code, .ok, others.isEmpty ? "\(first.text) \(rest)." : "\(rest).")
         ]
     }
 
     private func text(_ finding: DoctorFinding) -> [String] {
-        var lines = [style.name(finding.message)]
-        lines += finding.details.map { "- " + style.name($0) }
-        if let why = finding.why { lines.append(style.name(why)) }
-        if let remedy = finding.remedy { lines.append(style.name(remedy)) }
+        let shown = { (phrase: Phrase) in style.name(phrase.shown) }
+        var lines = [shown(finding.text)]
+        lines += finding.detailTexts.map { "- " + shown($0) }
+        if let why = finding.whyText { lines.append(shown(why)) }
+        if let remedy = finding.remedyText { lines.append(shown(remedy)) }
         if let command = finding.command { lines.append("  " + style.name(command)) }
         return lines
     }

@@ -34,7 +34,7 @@ struct EntryRendering: Sendable {
         let size = Table.pad(Quantity.size(entry.size), to: 8, .right)
         let holders = Table.pad(entry.kind == .directory ? "-" : String(entry.holders.count), to: 3, .right)
         let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
-        let remarks = [Self.presence(entry), entry.waiting.map { style.name($0) }].compactMap { $0 }
+        let remarks = [Self.presence(entry), Self.waiting(entry).map { style.name($0) }].compactMap { $0 }
         let remark = remarks.isEmpty ? "" : "  (\(remarks.joined(separator: "; ")))"
         let selected = Table.pad(Word.shown(entry.selected.rawValue), to: Self.selectedWidth)
         return "\(state(entry, padded: Self.stateWidth))  \(selected)  \(holders)  "
@@ -49,6 +49,19 @@ struct EntryRendering: Sendable {
         let share = " \(Quantity.percent(entry.presentBytes ?? 0, of: selected)) %"
         return style.state(entry.state)
             + Table.pad(share, to: max(0, width - DisplayWidth.of(Word.shown(entry.state.rawValue))))
+    }
+
+    /// Why it does not come; of a policy in English, as the agent says it.
+    private static func waiting(_ entry: Entry) -> String? {
+        switch (entry.waiting, entry.waitsFor) {
+        case (nil, _): nil
+        case (_, .paused): translated("the folder is paused")
+        case (_, .halted): translated("the folder is halted; `synctrain status` shows why")
+        case (_, .device): translated("no device that has it is connected")
+        case (let text, .space):
+            entry.short.map { translated("does not fit: \(Quantity.size($0)) short") } ?? text
+        case (let text, _): text
+        }
     }
 
     /// How much of what is selected of it is here, where that is not all.
@@ -110,7 +123,7 @@ struct EntryRendering: Sendable {
             [translated("state"), state(entry) + (entry.state == .downloaded ? translated(" (not selected)") : "")],
             [translated("selected"), Word.shown(entry.selected.rawValue)],
         ]
-        if let waiting = entry.waiting { rows.append([translated("why not here"), style.name(waiting)]) }
+        if let waiting = Self.waiting(entry) { rows.append([translated("why not here"), style.name(waiting)]) }
         if let files = entry.files, let directories = entry.directories {
             rows.append(
                 [

@@ -24,6 +24,6 @@ struct PolicyRendering: Sendable {
             }
             return [translated("suspended until \(Timestamp.local(end)); `synctrain policy apply` re-enables them")]
         }
-        return policies.holds.map { style.name("\($0.message); \($0.remedy)") }
+        return policies.holds.map { style.name($0.phrase.shown) }
     }
 }

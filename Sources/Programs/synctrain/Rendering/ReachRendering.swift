@@ -31,8 +31,8 @@ struct ReachRendering: Sendable {
 
     private func server(_ server: ReachReport.Server) -> String {
         let state =
-            if let problem = server.problem {
-                problem
+            if let problem = server.problemPhrase {
+                problem.shown
             } else if let seconds = server.announcedSeconds {
                 translated("announced \(seconds) s ago")
                     + (server.nextSeconds.map { translated(", again in \($0) s") } ?? "")
@@ -45,7 +45,7 @@ struct ReachRendering: Sendable {
     private func relay(_ relay: ReachReport.Relay) -> String {
         let address = style.name(relay.address ?? relay.source)
         guard relay.state == "joined" else {
-            return "\(address): \(Word.shown(relay.state))" + (relay.problem.map { "; \($0)" } ?? "")
+            return "\(address): \(Word.shown(relay.state))" + (relay.problemPhrase.map { "; \($0.shown)" } ?? "")
         }
         return translated("\(address): joined") + (relay.roundTripMilliseconds.map { translated(", \($0) ms") } ?? "")
     }
@@ -53,9 +53,9 @@ struct ReachRendering: Sendable {
     private func ways(_ device: ReachReport.Device) -> [String] {
         connections(device)
             + device.failures.map { failure in
-                "\(style.name(failure.address)) (\(failure.sourceName)): \(failure.message)"
+                "\(style.name(failure.address)) (\(failure.sourceText.shown)): \(failure.phrase.shown)"
             }
-            + device.untried.map { translated("\(style.name($0.address)): not tried: \($0.message)") }
+            + device.untried.map { translated("\(style.name($0.address)): not tried: \($0.phrase)") }
     }
 
     /// A line for each address that links lead to, in their order.

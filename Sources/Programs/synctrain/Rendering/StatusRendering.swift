@@ -20,7 +20,7 @@ struct StatusRendering: Sendable {
         }
         if let remark = status.httpRemark { lines.append(translated("page: \(style.name(remark))")) }
         if let bluetooth = status.bluetooth {
-            let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")
+            let text = [bluetooth.phrase, bluetooth.remedyPhrase].compactMap { $0?.shown }.joined(separator: " ")
             lines.append(translated("bluetooth: \(style.name(text))"))
         }
         if let policies = status.policies {
@@ -61,7 +61,7 @@ struct StatusRendering: Sendable {
             let name = style.name(folder.id)
             lines += remarks(folder).map { "\(name): \($0)" }
             lines += folder.problems.map {
-                "  \(style.name("\(folder.id):\($0.path)")): \(style.name($0.message))"
+                "  \(style.name("\(folder.id):\($0.path)")): \(style.name($0.phrase.shown))"
             }
             let rest = folder.errors - Int64(folder.problems.count)
             if !folder.problems.isEmpty, rest > 0 {
@@ -74,7 +74,7 @@ struct StatusRendering: Sendable {
     /// What the folder's row has no column for.
     private func remarks(_ folder: FolderStatus) -> [String] {
         var remarks: [String] = []
-        if let message = folder.message { remarks.append(style.name(message)) }
+        if let text = folder.text { remarks.append(style.name(text.shown)) }
         if folder.condition.isHalted { remarks += remedies(folder) }
         remarks += waits(folder)
         if let progress = folder.progress { remarks.append("\(Word.shown(folder.state)) \(text(progress))") }
@@ -85,10 +85,10 @@ struct StatusRendering: Sendable {
                 isForNetwork
                 ? translated("waiting for a network")
                 : waiting.files == 1 ? translated("waits", context: "one file") : translated("wait", context: "files")
-            remarks.append("\(what)\(how): \(style.name(waiting.message))")
+            remarks.append("\(what)\(how): \(style.name(waiting.phrase.shown))")
         }
         if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
-            let why = watch.message.map { ": \(style.name($0))" } ?? ""
+            let why = watch.phrase.map { ": \(style.name($0.shown))" } ?? ""
             remarks.append(
                 watch.state == "partial"
                     ? translated("watching a part\(why)") : translated("watching \(Word.shown(watch.state))\(why)"))
@@ -217,10 +217,10 @@ struct StatusRendering: Sendable {
         let untried = device.ways.filter { $0.outcome == DeviceWay.notTried }
         let last = failed.max { ($0.time ?? "") < ($1.time ?? "") } ?? untried.first
         let text = last.map { way in
-            let message = way.message ?? way.outcome
+            let message = way.phrase.map(\.shown) ?? way.outcome
             return message.contains(way.address) ? message : "\(way.address): \(message)"
         }
-        guard let problem = device.isConnected ? text : device.lastError ?? text else { return nil }
+        guard let problem = device.isConnected ? text : device.lastErrorPhrase.map(\.shown) ?? text else { return nil }
         let tried = [
             failed.isEmpty ? nil : translated("\(Quantity.addresses(failed.count)) tried"),
             untried.isEmpty ? nil : translated("\(untried.count) not tried"),

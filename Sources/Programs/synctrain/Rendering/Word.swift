@@ -56,11 +56,16 @@ enum Word {
 
 extension ControlError {
     /// The message in the language of the task.
-    var shown: String { Translation.current.text(text) }
+    var shown: String { text.shown }
+}
+
+extension Phrase {
+    /// The text in the language of the task.
+    var shown: String { Translation.current.text(self) }
 }
 
 extension FolderWait {
     /// The same of why a folder waits, and what ends that.
-    var shown: String { Translation.current.text(text) }
-    var shownRemedy: String { Translation.current.text(remedyText) }
+    var shown: String { text.shown }
+    var shownRemedy: String { remedyText.shown }
 }

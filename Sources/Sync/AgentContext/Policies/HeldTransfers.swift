@@ -1,5 +1,6 @@
 import AgentConfiguration
 import LinkRules
+import Phrases
 
 /// The policies that hold at a moment, and what each lets over a link. Pure.
 package struct HeldTransfers: Equatable, Sendable {
@@ -82,7 +83,7 @@ package enum LinkObstacle: Equatable, Sendable {
     }
 
     /// Why something waits, and what to do, to be read after the names or numbers of what waits.
-    package func text(folder: String) -> String {
+    package func text(folder: String) -> Phrase {
         switch self {
         case .slowLink(let obstacle): obstacle.text(folder: folder)
         case .policy(let hold): "\(hold.text); \(hold.remedy)"
@@ -92,22 +93,24 @@ package enum LinkObstacle: Equatable, Sendable {
 
 extension TransferPolicies.Hold {
     /// Why, as a part of a sentence.
-    package var text: String {
+    package var text: Phrase {
         let what =
             switch restraint {
-            case .nothing: "nothing waits"
-            case .limit: "transfers are limited"
-            case .onDemandOnly: "only requested files are downloaded"
-            case .pause: "only indexes are exchanged"
+            case .nothing: Phrase("nothing waits")
+            case .limit: Phrase("transfers are limited")
+            case .onDemandOnly: Phrase("only requested files are downloaded")
+            case .pause: Phrase("only indexes are exchanged")
             }
         return switch cause {
-        case .metered: "the connection is metered; \(what) (on-metered)"
-        case .battery: "the battery is low; \(what) (on-battery)"
+        case .metered: Phrase("the connection is metered; \(what) (on-metered)")
+        case .battery: Phrase("the battery is low; \(what) (on-battery)")
         }
     }
 
-    package var remedy: String {
-        let ignore = "`synctrain policy ignore --for 1h` suspends the policies"
-        return restraint == .onDemandOnly ? "\(ignore), `synctrain fetch` downloads a file" : ignore
+    package var remedy: Phrase {
+        restraint == .onDemandOnly
+            ? Phrase(
+                "`synctrain policy ignore --for 1h` suspends the policies, `synctrain fetch` downloads a file")
+            : Phrase("`synctrain policy ignore --for 1h` suspends the policies")
     }
 }

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Phrases
 import Transport
 
 /// What of one folder may go over a slow link with one device: what the user has set for the folder and for the device,
@@ -60,20 +61,21 @@ package struct SlowLinkPolicy: Equatable, Sendable {
 
 extension SlowLinkPolicy.Obstacle {
     /// Why something waits for a network, and what to do, to be read after the names or numbers of what waits.
-    package func text(folder: String) -> String {
+    package func text(folder: String) -> Phrase {
         let setting = "synctrain folder bluetooth \(folder)"
         switch self {
         case .off:
-            return "Bluetooth is off for the folder; enable it with `\(setting) all`"
+            return Phrase("Bluetooth is off for the folder; enable it with `\(setting) all`")
         case .indexOnly:
-            return "only the index is sent over Bluetooth; allow files with `\(setting) selected-and-on-demand`"
+            return Phrase("only the index is sent over Bluetooth; allow files with `\(setting) selected-and-on-demand`")
         case .notSelected:
-            return "only selected or requested files are sent over Bluetooth; allow all with `\(setting) all`, "
-                + "`synctrain fetch` a file"
+            return Phrase(
+                "only selected or requested files are sent over Bluetooth; allow all with `\(setting) all`, `synctrain fetch` a file"
+            )
         case .tooLarge(let limit):
-            return "larger than bluetooth-limit (\(ByteCountText.format(limit))); `synctrain fetch` with its "
-                + "path downloads "
-                + "it over Bluetooth anyway"
+            return Phrase(
+                "larger than bluetooth-limit (\(ByteCountText.format(limit))); `synctrain fetch` with its path downloads "
+                    + "it over Bluetooth anyway")
         }
     }
 }

@@ -37,16 +37,16 @@ extension ControlError {
             case .error: .failed
             case .rootMissing, .markerMissing, .rootEmptied, .massDeletion: .folderHalted
             }
-        self.init(code, message: halt.message, path: path)
+        self.init(code, halt.text, path: path)
     }
 
     /// Why a folder's disk could not be listed. A root that has gone halts the folder; it may not have noticed yet.
     package init(_ error: ScanError, path: String?) {
         switch error.code {
         case .rootUnreadable where error.cause?.code == .permission:
-            self.init(.noPermission, message: error.message, path: path)
-        case .rootNotInPlace, .rootUnreadable: self.init(.folderHalted, message: error.message, path: path)
-        case .noThread: self.init(.failed, message: error.message, isRetryable: true, path: path)
+            self.init(.noPermission, error.text, path: path)
+        case .rootNotInPlace, .rootUnreadable: self.init(.folderHalted, error.text, path: path)
+        case .noThread: self.init(.failed, error.text, isRetryable: true, path: path)
         }
     }
 

@@ -41,9 +41,9 @@ extension ControlError {
                 }
             self.init(.alreadyExists, "\(target) \(text)", path: file)
         case .blocked(let obstacle, let file, let folder):
-            self.init(.alreadyExists, message: ProblemText.obstacle(obstacle, to: file, in: folder), path: file)
+            self.init(.alreadyExists, ProblemText.obstacle(obstacle, to: file, in: folder), path: file)
         case .twin(let twin, let file, let folder):
-            self.init(.alreadyExists, message: ProblemText.twin(twin, of: file, in: folder), path: file)
+            self.init(.alreadyExists, ProblemText.twin(twin, of: file, in: folder), path: file)
         case .deletedMeanwhile(let file): self.init(.noSuchPath, "\(file) was deleted meanwhile", path: file)
         case .outdated(let file):
             self.init(

@@ -1,6 +1,7 @@
 import BlockExchange
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -25,7 +26,7 @@ struct SettleGroupsStep: FolderStep {
             } catch let error as FileAccessError {
                 for placing in group {
                     work.effects.problems.noteFound(
-                        "its group could be neither completed nor undone; retrying: \(error.message)",
+                        Phrase("its group could be neither completed nor undone; retrying: \(error.text)"),
                         at: placing.name)
                 }
             }
@@ -60,8 +61,9 @@ extension FolderContext {
         return try await index.facts(names).filter { $0.local != nil || $0.global != nil }
     }
 
-    static func groupMessage(_ name: String) -> String {
-        "waiting for \(name), which is in the same group (`groups` in config.toml) and cannot be placed yet; "
-            + "`synctrain fetch` downloads it meanwhile"
+    static func groupMessage(_ name: String) -> Phrase {
+        Phrase(
+            "waiting for \(name), which is in the same group (`groups` in config.toml) and cannot be placed yet; "
+                + "`synctrain fetch` downloads it meanwhile")
     }
 }

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import FileAccess
 import FolderScanner
+import Phrases
 import Reconciliation
 
 /// Sets on files what other devices announce of owner and extended attributes, as far as the folder syncs it.
@@ -87,27 +88,30 @@ extension AttributeRules {
 extension ProblemText {
     /// The disk of a folder that is to sync extended attributes.
     static let noAttributes =
-        "this disk keeps no extended attributes: those of other devices are not set here, and stay on the other devices; move the folder to "
-        + "another disk, or set `sync-xattrs = false` and `send-xattrs = false`"
+        Phrase(
+            "this disk keeps no extended attributes: those of other devices are not set here, and stay on the other devices; move the folder to "
+                + "another disk, or set `sync-xattrs = false` and `send-xattrs = false`")
 
     /// What is announced of a file and could not be set here; nil for nothing.
-    static func missingAttributes(_ owner: UnixOwner?, _ extended: [String]) -> String? {
-        var texts: [String] = []
+    static func missingAttributes(_ owner: UnixOwner?, _ extended: [String]) -> Phrase? {
+        var texts: [Phrase] = []
         if let owner {
             let user = owner.ownerName.isEmpty ? String(owner.uid) : owner.ownerName
             let group = owner.groupName.isEmpty ? String(owner.gid) : owner.groupName
             texts.append(
-                "cannot give it to \(user):\(group); run synctrain as root or with CAP_CHOWN, or set `sync-ownership = false`"
+                Phrase(
+                    "cannot give it to \(user):\(group); run synctrain as root or with CAP_CHOWN, or set `sync-ownership = false`"
+                )
             )
         }
         if !extended.isEmpty {
-            let names =
-                extended.prefix(3).joined(separator: ", ")
-                + (extended.count > 3 ? " and \(extended.count - 3) more" : "")
+            let names = list(extended)
             texts.append(
-                "cannot set the extended attributes \(names): the disk has no room for them or this user may not set them; "
-                    + "exclude them in `xattr-filter`, or run synctrain as a user that may")
+                Phrase(
+                    "cannot set the extended attributes \(names): the disk has no room for them or this user may not set them; "
+                        + "exclude them in `xattr-filter`, or run synctrain as a user that may"))
         }
-        return texts.isEmpty ? nil : texts.joined(separator: ". Also: ")
+        guard let first = texts.first else { return nil }
+        return texts.dropFirst().reduce(first) { Phrase("\($0). Also: \($1)") }
     }
 }

@@ -226,7 +226,7 @@ struct IncomingDeletions: Sendable {
         let held = HeldDeletions(
             files: waiting.count, known: known,
             devices: waiting.byDevice.map { (name: name(of: $0.key), files: $0.value) })
-        let message = held.message(folder: folder.id.rawValue)
+        let message = held.text(folder: folder.id.rawValue)
         if held != work.memory.heldDeletions { folder.logger.warning("\(message)") }
         work.memory.heldDeletions = held
         work.effects.counts.heldDeletions = Int64(held.files)

@@ -1,6 +1,7 @@
 import BlockExchange
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -243,7 +244,7 @@ struct PlanExecution {
         guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return .free }
         if root.changesName(of: path) {
             let refused = FileAccessError(.nameRefused, .create, path: path.text)
-            complain(refused.message(from: "\(folder.id):"), at: path.text)
+            complain(refused.text(from: "\(folder.id):"), at: path.text)
             return .none
         }
         var twin: Newcomers.Twin?
@@ -557,7 +558,7 @@ struct PlanExecution {
 
     private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
 
-    private mutating func complain(_ message: String, at name: String) {
+    private mutating func complain(_ message: Phrase, at name: String) {
         isComplete = false
         hasComplained = true
         work.effects.problems.noteUndone(message, at: name)
@@ -586,13 +587,13 @@ struct PlanExecution {
         } catch let error as FileAccessError {
             return failed(name, error)
         }
-        complain(obstacle.message, at: name)
+        complain(obstacle.text, at: name)
         work.effects.doubted.insert(obstacle.path)
     }
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {
         let failure = FailedChange(error.code)
-        if failure.isProblem { complain(error.message(from: "\(folder.id):"), at: name) }
+        if failure.isProblem { complain(error.text(from: "\(folder.id):"), at: name) }
         if failure.needsScan { rescan(name) }
         if failure.isShortOfSpace { work.effects.counts.isShortOfSpace = true }
     }

@@ -3,6 +3,7 @@ import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -125,14 +126,15 @@ struct PlanPullStep: FolderStep {
     }
 
     private func note(_ blocked: Plan.Blocked, _ work: inout FolderWork) {
-        let message: String
+        let message: Phrase
         switch blocked.obstacle {
         case .mustRescan: return work.effects.rescan(blocked.name)
-        case .unsupported: message = "something that cannot be synced has the same path; move it elsewhere"
+        case .unsupported: message = Phrase("something that cannot be synced has the same path; move it elsewhere")
         case .directoryNotEmpty: message = ProblemText.directoryInTheWay
         case .groupMember(let name): message = FolderContext.groupMessage(name)
         case .parentNotDirectory:
-            message = "other devices have both a file and a directory at a parent path; rename one of them there"
+            message = Phrase(
+                "other devices have both a file and a directory at a parent path; rename one of them there")
         }
         work.effects.problems.noteUndone(message, at: blocked.name)
     }
@@ -180,7 +182,7 @@ struct PullOutcomesStep: FolderStep {
                         work.effects.pull.add([name])
                         break
                     }
-                    work.effects.problems.noteUndone(obstacle.message, at: name)
+                    work.effects.problems.noteUndone(obstacle.text, at: name)
                     work.effects.doubted.insert(obstacle.path)
                 } else {
                     work.effects.doubt(name)

@@ -1,5 +1,6 @@
 import BlockExchange
 import FileAccess
+import Phrases
 import Reconciliation
 
 /// Names that are in the way, and free names for files that have to give way.
@@ -41,7 +42,7 @@ extension FolderContext {
 
     /// The first file, link or other thing that is no directory among the names above `path` on this disk, with what to do.
     /// Blocks its thread.
-    package func obstacle(to path: RelativePath) throws(FileAccessError) -> (path: RelativePath, message: String)? {
+    package func obstacle(to path: RelativePath) throws(FileAccessError) -> (path: RelativePath, text: Phrase)? {
         guard let obstacle = try root.obstacle(above: path) else { return nil }
         return (obstacle, ProblemText.obstacle(obstacle.text, to: path.text, in: id))
     }

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import FileAccess
+import Phrases
 import Selection
 import Synchronization
 
@@ -104,8 +105,14 @@ package final class FolderPlaces: Sendable {
             return .failure(
                 FolderHalt(
                     reason: .error,
-                    message: "another synctrain agent\(process.map { " (process \($0))" } ?? "") works in "
-                        + "\(configuration.path); stop it, or pause the folder there"))
+                    message: process.map {
+                        Phrase(
+                            "another synctrain agent (process \($0)) works in \(configuration.path); stop it, or pause the folder there"
+                        )
+                    }
+                        ?? Phrase(
+                            "another synctrain agent works in \(configuration.path); stop it, or pause the folder there"
+                        )))
         }
     }
 }

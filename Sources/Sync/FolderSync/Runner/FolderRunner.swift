@@ -152,8 +152,9 @@ package final class FolderRunner: Sendable {
         guard place.root.isInPlace else {
             throw FolderHalt(
                 reason: .rootMissing,
-                message:
+                message: Phrase(
                     "\(places.configuration.path) is missing; mount its disk. The folder is not synced until the directory is back"
+                )
             )
         }
         if boards.scrub.isUnread { try await readDamaged() }

@@ -4,11 +4,12 @@ import FileAccess
 import FolderWatcher
 import IndexStore
 import Logging
+import Phrases
 import SyncDecisions
 import Synchronization
 
 /// Why a folder is at a standstill: a word for programs, and a sentence for people that ends with the remedy.
-package struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
+package struct FolderHalt: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Reason: String, Sendable {
         case rootMissing = "halted-root-missing"
         case markerMissing = "halted-marker-missing"
@@ -19,13 +20,13 @@ package struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     package var reason: Reason
-    package var message: String
+    package var text: Phrase
     /// Something that is known could not be stored in the index: what it counts is not all there is.
     package var isIndexIncomplete = false
 
-    package init(reason: Reason, message: String, isIndexIncomplete: Bool = false) {
+    package init(reason: Reason, message: Phrase, isIndexIncomplete: Bool = false) {
         self.reason = reason
-        self.message = message
+        text = message
         self.isIndexIncomplete = isIndexIncomplete
     }
 
@@ -41,7 +42,7 @@ extension FolderHalt {
 package final class FolderStatusBoard: Sendable {
     package struct Problem: Equatable, Sendable {
         package var path: String
-        package var message: String
+        package var message: Phrase
     }
 
     /// What may not come over the links there are.
@@ -92,7 +93,7 @@ package final class FolderStatusBoard: Sendable {
         package var heldDeletions: Int64 = 0
         /// When the last look at the whole folder ended.
         package var lastScan: WallTime?
-        package var watch = (state: "off", message: String?.none, watched: 0)
+        package var watch = (state: "off", message: Phrase?.none, watched: 0)
 
         /// Names that something is wrong with, each once.
         package var problemCount: Int {
@@ -101,7 +102,7 @@ package final class FolderStatusBoard: Sendable {
         }
 
         /// By name, so far as messages are kept.
-        package var problems: [String: String] {
+        package var problems: [String: Phrase] {
             damaged.messages.merging(found.messages) { _, found in found }
                 .merging(undone.messages) { _, undone in undone }
         }
@@ -119,7 +120,7 @@ package final class FolderStatusBoard: Sendable {
         private static let messageLimit = 1000
         private static let nameLimit = 100_000
 
-        package private(set) var messages: [String: String] = [:]
+        package private(set) var messages: [String: Phrase] = [:]
         /// Names beyond the limit, of which only that is known.
         private var others: Set<String> = []
 
@@ -128,7 +129,7 @@ package final class FolderStatusBoard: Sendable {
 
         package func contains(_ name: String) -> Bool { messages[name] != nil || others.contains(name) }
 
-        package mutating func note(_ message: String, at name: String) {
+        package mutating func note(_ message: Phrase, at name: String) {
             if messages[name] != nil || messages.count < Self.messageLimit {
                 messages[name] = message
                 others.remove(name)
@@ -167,13 +168,13 @@ package final class FolderStatusBoard: Sendable {
     package func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     package func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
     package func set(isShortOfSpace: Bool) { state.withLock { $0.isShortOfSpace = isShortOfSpace } }
-    func set(damaged: [(name: String, message: String)]) {
+    func set(damaged: [(name: String, text: Phrase)]) {
         var problems = Problems()
-        for file in damaged { problems.note(file.message, at: file.name) }
+        for file in damaged { problems.note(file.text, at: file.name) }
         state.withLock { $0.damaged = problems }
     }
-    func setWatch(_ watchState: String, _ message: String? = nil, watched: Int = 0) {
-        state.withLock { $0.watch = (watchState, message, watched) }
+    func setWatch(_ watchState: String, _ why: Phrase? = nil, watched: Int = 0) {
+        state.withLock { $0.watch = (watchState, why, watched) }
     }
 
     /// Takes over what a step has found out.
@@ -218,7 +219,7 @@ package final class FolderStatusBoard: Sendable {
         case .state(.starting): setWatch("starting")
         case .state(.running(let watched)): setWatch("watching", watched: watched)
         case .state(.impaired(let impairment)):
-            setWatch(impairment.watched > 0 ? "partial" : "failed", impairment.message, watched: impairment.watched)
+            setWatch(impairment.watched > 0 ? "partial" : "failed", impairment.text, watched: impairment.watched)
             logger.warning("\(impairment.message)")
         case .rescan(_, let reason): logger.debug("scanning again: \(reason)")
         case .changed, .renamed, .ignoreFileChanged, .markerChanged: break

@@ -2,6 +2,7 @@ import AgentContext
 import BlockExchange
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 import SyncDecisions
@@ -133,9 +134,9 @@ package struct FolderCounts: Sendable {
 package struct ProblemJournal: Sendable {
     package enum Entry: Sendable {
         /// A scan found this.
-        case found(String, at: String)
+        case found(Phrase, at: String)
         /// A pull could not do this.
-        case undone(String, at: String)
+        case undone(Phrase, at: String)
         /// All problems of the name are over.
         case clear(String)
         /// What scans found of these names and all below them is found out again; nil for everything. What pulls could not
@@ -145,8 +146,8 @@ package struct ProblemJournal: Sendable {
 
     package private(set) var entries: [Entry] = []
 
-    mutating func noteFound(_ message: String, at path: String) { entries.append(.found(message, at: path)) }
-    mutating func noteUndone(_ message: String, at path: String) { entries.append(.undone(message, at: path)) }
+    mutating func noteFound(_ message: Phrase, at path: String) { entries.append(.found(message, at: path)) }
+    mutating func noteUndone(_ message: Phrase, at path: String) { entries.append(.undone(message, at: path)) }
     package mutating func clear(_ path: String) { entries.append(.clear(path)) }
     mutating func forgetFound(below paths: [RelativePath]?) { entries.append(.forgetFound(below: paths)) }
 }

@@ -2,6 +2,7 @@ import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 
 /// What fetches and replacements that were cut short have left on the disk.
@@ -64,7 +65,7 @@ struct Leftovers: Sendable {
                 guard case .displaced = try await folder.onDisk({ try root.settleSwap(path) }) else { continue }
                 guard let target = try await target(ofSwap: path) else {
                     work.effects.problems.noteFound(
-                        "written here while another device's version was being downloaded; move it elsewhere",
+                        Phrase("written here while another device's version was being downloaded; move it elsewhere"),
                         at: path.text)
                     continue
                 }
@@ -72,7 +73,7 @@ struct Leftovers: Sendable {
                 try await folder.onDisk { try root.rename(path, to: copy, replacing: .nothing) }
                 work.effects.rescans.insert(copy)
             } catch let error as FileAccessError {
-                work.effects.problems.noteFound(error.message, at: path.text)
+                work.effects.problems.noteFound(error.text, at: path.text)
             }
         }
     }

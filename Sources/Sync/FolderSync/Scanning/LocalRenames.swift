@@ -3,6 +3,7 @@ import Cryptography
 import FileAccess
 import FolderScanner
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -227,12 +228,13 @@ struct LocalRenames: Sendable {
     private static func noteHeld(_ held: [Relocation.Held], in folder: FolderID, _ work: inout FolderWork) {
         let topmost = Set(PathSet.topmost(held.map(\.from)))
         for held in held where topmost.contains(held.from) {
-            let reason = held.obstacle.map { ": \($0)" } ?? ""
+            let choices = Phrase(
+                "Other devices keep it until you choose: synctrain extraneous resolve \(folder):\(held.to) with --select has them move "
+                    + "it, too; with --delete, --ignore or --move-to they delete it; with synctrain deselect \(folder):\(held.from) they "
+                    + "keep it")
             work.effects.problems.noteFound(
-                "it was moved to \(held.to), which is not selected\(reason). Other devices keep it until you choose: "
-                    + "synctrain extraneous resolve \(folder):\(held.to) with --select has them move it, too; with "
-                    + "--delete, --ignore or --move-to they delete it; with synctrain deselect \(folder):\(held.from) "
-                    + "they keep it",
+                held.obstacle.map { Phrase("it was moved to \(held.to), which is not selected: \($0). \(choices)") }
+                    ?? Phrase("it was moved to \(held.to), which is not selected. \(choices)"),
                 at: held.from)
         }
     }

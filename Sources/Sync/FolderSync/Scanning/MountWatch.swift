@@ -32,7 +32,7 @@ struct MountWatch: Sendable {
         let held = Set(changes.gone.lazy.map(\.name).filter { paths.contains($0) })
         changes.hold(held)
         for name in vanished.sorted() {
-            work.effects.problems.noteFound(VanishedMounts.message(folder: folder.id.rawValue), at: name)
+            work.effects.problems.noteFound(VanishedMounts.text(folder: folder.id.rawValue), at: name)
         }
         if !vanished.isEmpty { work.effects.counts.heldDeletions = try await knownCount(below: vanished) }
         let present = mounted.union(vanished)

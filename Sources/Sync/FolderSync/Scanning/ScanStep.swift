@@ -124,7 +124,7 @@ package struct ScanStep: FolderStep {
         } catch let error as ScanError {
             result = .failure(
                 FolderHalt(
-                    reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message))
+                    reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.text))
         } catch {
             result = .failure(error)
         }

@@ -162,9 +162,9 @@ struct ScannedChanges: Sendable {
 
     private mutating func note(_ problem: FileProblem, _ work: inout FolderWork) {
         if problem.isTransient, let path = RelativePath(problem.name) { again.insert(path) }
-        work.effects.problems.noteFound(problem.message, at: problem.name)
+        work.effects.problems.noteFound(problem.text, at: problem.name)
         guard problems.count < FolderStatus.problemLimit else { return }
-        problems.append(FolderProblem(path: problem.name, message: problem.message))
+        problems.append(FolderProblem(path: problem.name, message: problem.text))
     }
 
     /// Decides what follows from what was seen.
@@ -250,8 +250,9 @@ extension FolderContext {
         }
         let verdict = work.memory.deletionGuard.verdict(
             gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
-        let remedy =
-            "; if this was intended: synctrain folder confirm \(id); to restore everything: synctrain folder repair \(id)"
+        let remedy = Phrase(
+            "if this was intended: synctrain folder confirm \(id); to restore everything: synctrain folder repair \(id)"
+        )
         switch verdict {
         case .proceed:
             work.memory.deletionGuard.noted(gone: gone, lost: lost, at: now)
@@ -260,11 +261,12 @@ extension FolderContext {
         case .rootEmptied:
             work.effects.counts.heldDeletions = Int64(lost)
             throw FolderHalt(
-                reason: .rootEmptied, message: "\(settings.path) is empty; it had \(total) names\(remedy)")
+                reason: .rootEmptied, message: Phrase("\(settings.path) is empty; it had \(total) names; \(remedy)"))
         case .massDeletion(let all, let total):
             work.effects.counts.heldDeletions = Int64(lost)
             throw FolderHalt(
-                reason: .massDeletion, message: "\(all) of \(total) names in \(settings.path) are missing\(remedy)")
+                reason: .massDeletion,
+                message: Phrase("\(all) of \(total) names in \(settings.path) are missing; \(remedy)"))
         }
     }
 

@@ -125,7 +125,7 @@ struct ScrubRun: Sendable {
     }
 
     private var missing: FolderHalt {
-        FolderHalt(reason: .rootMissing, message: "\(folder.settings.path) is missing; mount its disk")
+        FolderHalt(reason: .rootMissing, message: Phrase("\(folder.settings.path) is missing; mount its disk"))
     }
 
     private func totals() async throws -> (files: Int64, bytes: Int64) {

@@ -34,7 +34,7 @@ package struct ResolveConflictsStep: FolderStep {
             } catch let error as CancellationError {
                 throw error
             } catch {
-                outcome.problem = ProblemText.of(error, in: folder.settings)
+                outcome.problem = ProblemText.of(error, in: folder.settings).english
             }
             outcomes.append(outcome)
         }

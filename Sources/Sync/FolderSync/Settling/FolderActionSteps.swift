@@ -146,12 +146,12 @@ extension FolderMemory {
         let mounts = vanishedMounts.names
         guard mounts.isEmpty else {
             let places = mounts.sorted().prefix(3).joined(separator: ", ") + (mounts.count > 3 ? ", …" : "")
-            let message = VanishedMounts.message(folder: folder.rawValue)
-            return FolderStatus.HeldDeletions(names: held, isHere: false, message: "\(places): \(message)")
+            let text = VanishedMounts.text(folder: folder.rawValue)
+            return FolderStatus.HeldDeletions(names: held, isHere: false, message: "\(places): \(text)")
         }
         return heldDeletions.map {
             FolderStatus.HeldDeletions(
-                names: Int64($0.files), isHere: true, message: $0.message(folder: folder.rawValue))
+                names: Int64($0.files), isHere: true, message: $0.text(folder: folder.rawValue))
         }
     }
 }

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import Arithmetic
 import FileAccess
+import Phrases
 import Reconciliation
 
 /// Where one folder keeps what was replaced or deleted in it, open for a few changes.
@@ -44,9 +45,9 @@ package struct VersionArchive: Sendable {
                 guard try !root.isSameOrInside(folder), try !folder.isSameOrInside(root) else {
                     throw FolderHalt(
                         reason: .error,
-                        message:
+                        message: Phrase(
                             "the archive \(path) and the folder \(folder.path) are nested; choose another "
-                            + "versions-path")
+                                + "versions-path"))
                 }
             } else {
                 let path = try RelativePath(parsing: directory)

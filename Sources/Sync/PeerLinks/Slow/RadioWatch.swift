@@ -1,5 +1,6 @@
 import AgentContext
 import AsyncTools
+import Phrases
 import SyncDecisions
 import Transport
 
@@ -25,11 +26,11 @@ struct RadioWatch: Sendable {
 
         /// Why a device with these addresses was not heard; nil if nothing is known of that: it was not listened for, or not
         /// to the end of the window.
-        func whyAbsent(_ addresses: Set<LinkAddress>) -> String? {
+        func whyAbsent(_ addresses: Set<LinkAddress>) -> Phrase? {
             let missed = addresses.intersection(targets).sorted { $0.description < $1.description }
             guard heard.isEmpty, let address = missed.first else { return nil }
             if let obstacle = obstacles[address] { return "\(address): \(obstacle)" }
-            return "\(address) is not in range; bring the device closer, it is searched for periodically"
+            return Phrase("\(address) is not in range; bring the device closer, it is searched for periodically")
         }
     }
 

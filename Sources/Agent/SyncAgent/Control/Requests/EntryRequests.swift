@@ -22,7 +22,7 @@ struct EntryRequests: RequestGroup {
         table.on(Endpoints.entryPage) { try await page($0) }
         table.on(Endpoints.list) { try await list($0.path, isRecursive: $0.isRecursive, emit: $1) }
         table.on(Endpoints.searchPage) { try await search($0) }
-        table.on(Endpoints.search) { try await search($0.text, folder: $0.folder, limit: $0.limit, emit: $1) }
+        table.on(Endpoints.search) { try await search($0, emit: $1) }
         table.on(Endpoints.thumbnail) { try await thumbnail($0) }
     }
 
@@ -33,13 +33,12 @@ struct EntryRequests: RequestGroup {
         try await entries.reader(folder).list(path, isRecursive: isRecursive, emit: emit)
     }
 
-    private func search(
-        _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
-    ) async throws {
-        guard !text.isEmpty else { throw ControlError(.invalidRequest, "enter part of a name to search for") }
-        let only = try reference.map { try finder.folder($0).id }
-        let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
-        for found in result.shown(to: text, limit: limit).entries {
+    private func search(_ query: FindQuery, emit: @Sendable (Entry) async throws -> Void) async throws {
+        let filter = try nameFilter(query.filter, text: query.text)
+        let only = try query.folder.map { try finder.folder($0).id }
+        let result = try await index.search(
+            query.text, in: only, filter: filter, limit: InternalContent.limit(for: query.limit))
+        for found in result.shown(to: query.text, limit: query.limit).entries {
             guard let folder = finder.folders.folder(found.folder) else { continue }
             try await emit(try await entries.reader(folder).entry(found))
         }
@@ -51,17 +50,17 @@ struct EntryRequests: RequestGroup {
     }
 
     private func search(_ query: SearchQuery) async throws -> EntryPage {
-        guard !query.text.isEmpty else {
-            throw ControlError(.invalidRequest, "enter part of a name to search for")
-        }
-        let key = SearchCache.Key(text: query.text, folder: try query.folder.map { try finder.folder($0).id })
+        let key = SearchCache.Key(
+            text: query.text, folder: try query.folder.map { try finder.folder($0).id },
+            filter: try nameFilter(query.filter, text: query.text))
         let result: SearchResult
         if query.offset > 0, let kept = searches.result(key, now: time.monotonic()) {
             result = kept
         } else {
             let limit = PageLimits.found
-            result = try await index.search(query.text, in: key.folder, limit: InternalContent.limit(for: limit))
-                .shown(to: query.text, limit: limit)
+            result = try await index.search(
+                query.text, in: key.folder, filter: key.filter, limit: InternalContent.limit(for: limit)
+            ).shown(to: query.text, limit: limit)
             searches.keep(result, key, now: time.monotonic())
         }
         var shown: [Entry] = []
@@ -71,7 +70,40 @@ struct EntryRequests: RequestGroup {
         }
         return EntryPage(
             entries: shown, offset: query.offset, total: result.entries.count,
-            isTruncated: result.isTruncated ? true : nil)
+            isTruncated: result.isTruncated ? true : nil, isIncomplete: result.isIncomplete ? true : nil)
+    }
+
+    /// What the index is asked for. Throws `invalidRequest` if there is neither a text nor a filter, and `noSuchDevice`.
+    private func nameFilter(_ filter: SearchFilter, text: String) throws -> NameFilter {
+        guard !text.isEmpty || !filter.isEmpty else {
+            throw ControlError(.invalidRequest, "enter part of a name to search for, or choose a filter")
+        }
+        try filter.check()
+        var found = NameFilter()
+        found.endings = filter.kind.map { kind in
+            kind == .other
+                ? NameFilter.Endings(SearchFilter.Kind.allCases.flatMap(\.endings), isExcluding: true)
+                : NameFilter.Endings(kind.endings)
+        }
+        if filter.since != nil || filter.before != nil {
+            // Checked: `since` is earlier.
+            let end = filter.before.map { $0.subtractingClamped(1) } ?? .max
+            found.modified = min(filter.since ?? .min, end)...end
+        }
+        if filter.over != nil || filter.under != nil { found.size = (filter.over ?? 0)...(filter.under ?? .max) }
+        let connected = entries.fetching.sessions(configuration.current.devices.map(\.id))
+        switch filter.device {
+        case nil: break
+        case SearchFilter.here?: found.place = .here
+        case SearchFilter.nobody?: found.place = .offline(Set(connected.keys))
+        case let device?:
+            do {
+                found.place = .device(try configuration.current.device(device).id)
+            } catch {
+                throw ControlError(error)
+            }
+        }
+        return found
     }
 
     private func thumbnail(_ reference: PathReference) async throws -> [UInt8] {
