@@ -49,7 +49,8 @@ import Threads
                 isOver.with { $0 = true }
             }
             guard isStarted else { throw NoThread() }
-            mount.send(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0).bytes)
+            mount.send(
+                MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0).bytes)
         }
 
         func ask(_ number: UInt64, _ request: MountRequest) { mount.send(request.frame(number: number).bytes) }
