@@ -193,7 +193,7 @@ import Testing
             #expect(first.count == 1)
             for process in first { #expect(kill(process, SIGKILL) == 0) }
             try await folder.until { $0.contains(.rescan(nil, .restarted)) }
-            #expect(folder.logged.contains { $0.contains("The watch program exited by signal 9.") })
+            #expect(folder.logged.contains { $0.contains("The watch program was ended by signal 9.") })
             folder.forget()
             let second = try folder.programs()
             #expect(second.count == 1 && Set(second).isDisjoint(with: first))
