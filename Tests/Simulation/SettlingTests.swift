@@ -170,56 +170,6 @@ import Testing
         }
     }
 
-    /// Who keeps one file gets no other by it. What loses a conflict over that file reaches all the same who keeps everything, and the
-    /// line that did that goes with the copy.
-    @Test(arguments: ConflictResolution.Keep.allCases)
-    func theCopyOfAConflictReachesWhoKeepsEverything(keep: ConflictResolution.Keep) async throws {
-        try await pair { simulation, first, second in
-            await simulation.select(["d/a"], at: second)
-            #expect(try await simulation.settle() == [])
-            let lines = second.files.read(".stignore")
-            await simulation.cut(.init(from: first.number, to: second.number))
-            put("edited by the second", "d/a", second)
-            try await simulation.looks(second)
-            put("edited by the first", "d/a", first)
-            try await simulation.looks(first)
-            #expect(try await simulation.settle() == [])
-            let contents = files(first).filter { $0.key.hasPrefix("d/a") }
-            #expect(Set(contents.values) == ["edited by the first", "edited by the second"], "\(contents)")
-            #expect(files(second).filter { $0.key.hasPrefix("d/a") } == contents)
-            let copy = try #require(contents.keys.first { $0 != "d/a" })
-            #expect(String(decoding: second.files.read(".stignore") ?? [], as: UTF8.self).contains("!/\(copy)"))
-            await simulation.resolveConflicts(copy, keep, at: second)
-            #expect(try await simulation.settle() == [])
-            for agent in [first, second] {
-                let left = files(agent).filter { $0.key.hasPrefix("d/a") }
-                #expect(left.count == (keep == .both ? 2 : 1) && left["d/a"] != nil, "\(left)")
-                #expect(Set(left.values).isSubset(of: contents.values))
-            }
-            #expect(files(first).filter { $0.key.hasPrefix("d/a") } == files(second).filter { $0.key.hasPrefix("d/a") })
-            if keep != .both { #expect(second.files.read(".stignore") == lines) }
-        }
-    }
-
-    /// A line of the user's own that excludes such copies holds.
-    @Test func theCopyOfAConflictStaysWhereALineExcludesIt() async throws {
-        try await pair { simulation, first, second in
-            #expect(second.files.write(Self.bytes("*.sync-conflict-*\n!/f\n*\n"), to: ".stignore"))
-            second.disk.changedByUser("\(second.files.root)/.stignore")
-            second.selectionChanged()
-            #expect(try await simulation.settle() == [])
-            await simulation.cut(.init(from: first.number, to: second.number))
-            put("edited by the second", "f", second)
-            try await simulation.looks(second)
-            put("edited by the first", "f", first)
-            try await simulation.looks(first)
-            #expect(try await simulation.settle() == [])
-            #expect(Set(files(second).values) == ["edited by the first", "edited by the second"])
-            #expect(files(first)["f"] == "edited by the first" && !files(first).values.contains("edited by the second"))
-            #expect(second.files.read(".stignore") == Self.bytes("*.sync-conflict-*\n!/f\n*\n"))
-        }
-    }
-
     /// What is selected while there is space goes by itself, and only that, and only what others hold.
     @Test func keepFreeLetsGoWhatIsSelectedWhileThereIsSpace() async throws {
         try await pair { simulation, first, second in
@@ -310,10 +260,6 @@ extension Simulation {
         await outcome(of: agent) {
             try await $0.free(FreeStep(until: byteCount, unusedFor: unusedFor, isDryRun: isDryRun))
         }
-    }
-
-    func resolveConflicts(_ path: String, _ keep: ConflictResolution.Keep, at agent: SimulatedAgent) async {
-        _ = await outcome(of: agent) { try await $0.perform(ResolveConflictsStep(path: path, keep: keep)) }
     }
 
     func select(_ paths: [String], whileSpace: Bool, at agent: SimulatedAgent) async {

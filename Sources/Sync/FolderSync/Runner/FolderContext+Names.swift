@@ -34,7 +34,6 @@ extension FolderContext {
     func conflictCopyMade(_ copy: RelativePath, of path: RelativePath, _ work: inout FolderWork) async throws {
         work.effects.rescans.insert(copy)
         work.noteUndecided(copy, rules)
-        if rules.kind == .sendReceive, selection.isLeftOut(copy.text) { work.memory.noteUnselectedCopy(copy) }
         let (archive, limit) = (archive, rules.conflictLimit)
         let removed = try await onDisk { try archive.removeExcessConflicts(of: path, limit: limit) }
         work.effects.rescans.formUnion(removed)

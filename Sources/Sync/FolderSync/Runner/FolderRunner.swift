@@ -316,9 +316,6 @@ package final class FolderRunner: Sendable {
                 self.boards.status.set(isScanning: true)
                 defer { self.boards.status.set(isScanning: false) }
                 self.statusChanged()
-                if self.state.withLock({ !$0.memory.unselectedCopies.isEmpty }) {
-                    try await self.execute(SelectCopiesStep())
-                }
                 _ = try await self.execute(ScanStep(paths: paths, reported: self.boards.inbox.takeRenames()))
             }
         }

@@ -39,24 +39,11 @@ package struct FolderMemory: Sendable {
     var movedParts: [String: [String: Int64]] = [:]
     /// Conflicts that the folder's command is to decide.
     var undecided: Set<UndecidedConflict> = []
-    /// Conflict copies that were made here under names that nothing selects: `SelectCopiesStep` selects them.
-    private(set) var unselectedCopies: Set<RelativePath> = []
     /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
     var contestedDeletions: [String: VersionVector] = [:]
 
     /// More temporary files than this are not remembered.
     static let temporaryLimit = 10_000
-    /// More conflict copies than this stay unselected: they are on this disk, and `status` counts them as extraneous.
-    private static let copyLimit = 1000
-
-    mutating func noteUnselectedCopy(_ copy: RelativePath) {
-        if unselectedCopies.count < Self.copyLimit { unselectedCopies.insert(copy) }
-    }
-
-    mutating func takeUnselectedCopies() -> [RelativePath] {
-        defer { unselectedCopies = [] }
-        return unselectedCopies.sorted()
-    }
 
     package mutating func note(_ temporaries: some Sequence<RelativePath>) {
         for path in temporaries where self.temporaries.count < Self.temporaryLimit { self.temporaries.insert(path) }

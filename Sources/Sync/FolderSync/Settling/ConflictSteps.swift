@@ -72,7 +72,7 @@ struct ConflictSettling: Sendable {
         case .original:
             try await affirm(original, &work)
             resolved.archived = try await remove(copy, status)
-            try await scanGone(copy, [copy], &work)
+            try await scan([copy], &work)
         case .copy:
             if try await folder.onDisk({ try root.status(of: original) })?.type == .directory {
                 throw FolderError.isDirectory(original.text)
@@ -82,7 +82,7 @@ struct ConflictSettling: Sendable {
                 of: copy, in: root, expecting: status, at: original, permissions: status.permissions & 0o777,
                 modified: status.modified, &work)
             _ = try await folder.onDisk { try root.remove(copy, expecting: status) }
-            try await scanGone(copy, [original, copy], &work)
+            try await scan([original, copy], &work)
         }
         return resolved
     }
@@ -106,12 +106,6 @@ struct ConflictSettling: Sendable {
         return try await folder.onDisk {
             try archive.takeOrRemove(path, expecting: status).flatMap { try archive.open()?.absolutePath($0) }
         }
-    }
-
-    /// Announces that a copy is gone; the line that selected it while there was space goes after that.
-    private func scanGone(_ copy: RelativePath, _ paths: [RelativePath], _ work: inout FolderWork) async throws {
-        try await scan(paths, &work)
-        _ = try await folder.droppingLine(of: copy.text, &work)
     }
 
     func scan(_ paths: [RelativePath], _ work: inout FolderWork) async throws {
