@@ -70,8 +70,8 @@ simulation-test:
 	$(TEST_PROGRAM) --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
-	# Two files at a time: they wait for each other's programs more than they work.
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -m "not long" Tests/Interop
+	# Three files at a time: they wait for each other's programs more than they work.
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 3 --dist loadfile -p no:cacheprovider -m "not long" Tests/Interop
 
 browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
 	# Two files at a time, each with a browser and agents of its own.

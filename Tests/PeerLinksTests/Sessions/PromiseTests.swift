@@ -1,6 +1,7 @@
 import BlockExchange
 import ControlAPI
 import Cryptography
+import Foundation
 import IndexStore
 import NIOCore
 import Reconciliation
@@ -95,6 +96,20 @@ import Testing
             try await scene.until { try await notes(scene[0]).held.isEmpty }
             #expect(try await free(scene[1]).freed == ["a"])
             #expect(scene[0].read("a") == [1, 2, 3])
+        }
+    }
+
+    /// A promise is given for what is on the disk, whatever the index still says of it.
+    @Test func whatHasChangedUnseenIsNotPromised() async throws {
+        try await selective { scene in
+            try scene[0].write([1, 2, 3], to: "a")
+            _ = try await connect(scene)
+            try await scene.until { try await scene.haveBoth(["a": [1, 2, 3]]) }
+            try Data([9]).write(to: URL(filePath: scene[1].path("a")))
+            let freed = try await free(scene[0])
+            #expect(freed.freedFiles == 0, "\(freed)")
+            #expect(scene[0].read("a") == [1, 2, 3])
+            #expect(try await notes(scene[1]).given.isEmpty)
         }
     }
 
