@@ -5,60 +5,64 @@ import Phrases
 /// The command line: what is asked of the agent and how the answer is shown.
 @main
 struct Synctrain: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "synctrain",
-        abstract: translated("Sync the files you select; fetch any other file on demand."),
-        discussion: translated(
-            """
-            Works with Syncthing devices. `synctrain setup` sets up this device step by step; `synctrain` alone shows on a \
-            terminal how things are and what to do next.
+    // Computed, as that of all commands: a constant would keep the language of the task that asked first.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "synctrain",
+            abstract: translated("Sync the files you select; fetch any other file on demand."),
+            discussion: translated(
+                """
+                Works with Syncthing devices. `synctrain setup` sets up this device step by step; `synctrain` alone shows on a \
+                terminal how things are and what to do next.
 
-            Global options (--home DIR, --color WHEN, --quiet, --json, --yes) go before or after the command.
+                Global options (--home DIR, --color WHEN, --quiet, --json, --yes) go before or after the command.
 
-            Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
-            device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
-            """),
-        version: ProgramVersion.description,
-        groupedSubcommands: [
-            CommandGroup(
-                name: translated("Start"),
-                subcommands: [
-                    SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, StatusCommand.self,
-                    ReadyCommand.self, WaitCommand.self, UICommand.self,
-                ]),
-            CommandGroup(
-                name: translated("Files"),
-                subcommands: [
-                    ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self, WhereisCommand.self,
-                    FetchCommand.self, CatCommand.self, OpenCommand.self, URLCommand.self, MountCommand.self,
-                    UnmountCommand.self, ServeCommand.self, ZipCommandGroup.self, ThumbnailCommand.self,
-                    NoteCommand.self, LogCommand.self,
-                ]),
-            CommandGroup(
-                name: translated("Keeping"),
-                subcommands: [
-                    SelectCommand.self, DeselectCommand.self, ExplainCommand.self, NeedCommand.self, FreeCommand.self,
-                    RemoveCommand.self, ExtraneousCommandGroup.self, ConflictsCommandGroup.self,
-                    VersionsCommandGroup.self,
-                ]),
-            CommandGroup(
-                name: translated("Devices and folders"),
-                subcommands: [
-                    PairCommand.self, UnpairCommand.self, DeviceCommandGroup.self, FolderCommandGroup.self,
-                    InviteCommand.self, JoinCommand.self, DropCommandGroup.self, CompletionCommand.self,
-                    PauseCommand.self, ResumeCommand.self, PolicyCommandGroup.self, NetworkCommand.self,
-                    ConfigCommandGroup.self, ReloadCommand.self,
-                ]),
-            CommandGroup(
-                name: translated("Trouble"),
-                subcommands: [
-                    DoctorCommand.self, ReachCommand.self, ScanCommand.self, ScrubCommand.self,
-                    RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self,
-                    ManualCommand.self,
-                    // Not displayed.
-                    DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self, CompleteCommand.self,
-                ]),
-        ])
+                Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
+                device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
+                """),
+            version: ProgramVersion.description,
+            groupedSubcommands: [
+                CommandGroup(
+                    name: translated("Start"),
+                    subcommands: [
+                        SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, StatusCommand.self,
+                        ReadyCommand.self, WaitCommand.self, UICommand.self,
+                    ]),
+                CommandGroup(
+                    name: translated("Files"),
+                    subcommands: [
+                        ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self, WhereisCommand.self,
+                        FetchCommand.self, CatCommand.self, OpenCommand.self, URLCommand.self, MountCommand.self,
+                        UnmountCommand.self, ServeCommand.self, ZipCommandGroup.self, ThumbnailCommand.self,
+                        NoteCommand.self, LogCommand.self,
+                    ]),
+                CommandGroup(
+                    name: translated("Keeping"),
+                    subcommands: [
+                        SelectCommand.self, DeselectCommand.self, ExplainCommand.self, NeedCommand.self,
+                        FreeCommand.self,
+                        RemoveCommand.self, ExtraneousCommandGroup.self, ConflictsCommandGroup.self,
+                        VersionsCommandGroup.self,
+                    ]),
+                CommandGroup(
+                    name: translated("Devices and folders"),
+                    subcommands: [
+                        PairCommand.self, UnpairCommand.self, DeviceCommandGroup.self, FolderCommandGroup.self,
+                        InviteCommand.self, JoinCommand.self, DropCommandGroup.self, CompletionCommand.self,
+                        PauseCommand.self, ResumeCommand.self, PolicyCommandGroup.self, NetworkCommand.self,
+                        ConfigCommandGroup.self, ReloadCommand.self,
+                    ]),
+                CommandGroup(
+                    name: translated("Trouble"),
+                    subcommands: [
+                        DoctorCommand.self, ReachCommand.self, ScanCommand.self, ScrubCommand.self,
+                        RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self,
+                        ManualCommand.self,
+                        // Not displayed.
+                        DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self, CompleteCommand.self,
+                    ]),
+            ])
+    }
 
     static func main() async {
         // A reader that has gone is found by the write that fails.

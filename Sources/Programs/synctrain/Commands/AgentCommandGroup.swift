@@ -3,19 +3,23 @@ import ControlAPI
 import Phrases
 
 struct AgentCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "agent", abstract: translated("Run, start, stop or install the agent."),
-        subcommands: [
-            AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentInstallCommand.self,
-        ])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "agent", abstract: translated("Run, start, stop or install the agent."),
+            subcommands: [
+                AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentInstallCommand.self,
+            ])
+    }
 }
 
 struct AgentRunCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "run", abstract: translated("Run the agent in the foreground until SIGTERM or SIGINT."),
-        discussion: translated(
-            "Logs to standard error; prints `ready` on standard output once it accepts connections and "
-                + "requests."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "run", abstract: translated("Run the agent in the foreground until SIGTERM or SIGINT."),
+            discussion: translated(
+                "Logs to standard error; prints `ready` on standard output once it accepts connections and "
+                    + "requests."))
+    }
     static let handlesSignals = true
 
     @Option(help: ArgumentHelp(translated("Log format, text or json; as configured if omitted."), valueName: "format"))
@@ -43,8 +47,10 @@ struct AgentRunCommand: RunnableCommand {
 }
 
 struct AgentStartCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "start", abstract: translated("Start the agent in the background and wait until it is ready."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "start", abstract: translated("Start the agent in the background and wait until it is ready."))
+    }
 
     @Option(help: ArgumentHelp(translated("Timeout in seconds."), valueName: "seconds"))
     var timeout = 30
@@ -61,8 +67,10 @@ struct AgentStartCommand: RunnableCommand {
 }
 
 struct AgentStopCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: translated("Stop the agent and wait until it has exited."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "stop", abstract: translated("Stop the agent and wait until it has exited."))
+    }
 
     @Option(help: ArgumentHelp(translated("Timeout in seconds."), valueName: "seconds"))
     var timeout = 10
@@ -78,8 +86,10 @@ struct AgentStopCommand: RunnableCommand {
 }
 
 struct AgentInstallCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "install", abstract: translated("Install the agent as a systemd user unit."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "install", abstract: translated("Install the agent as a systemd user unit."))
+    }
 
     @OptionGroup var global: GlobalOptions
 

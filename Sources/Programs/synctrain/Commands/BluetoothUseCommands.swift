@@ -12,15 +12,17 @@ enum BluetoothWord: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct FolderBluetoothCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "bluetooth", abstract: translated("Set what a folder may transfer over Bluetooth."),
-        discussion: translated(
-            """
-            all: the index and every file up to the limit; selected-and-on-demand: the index, selected files and \
-            files fetched by path; index-only: names and sizes; off: nothing, not even that the folder is shared.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "bluetooth", abstract: translated("Set what a folder may transfer over Bluetooth."),
+            discussion: translated(
+                """
+                all: the index and every file up to the limit; selected-and-on-demand: the index, selected files and \
+                files fetched by path; index-only: names and sizes; off: nothing, not even that the folder is shared.
 
-            Example: synctrain folder bluetooth photos index-only
-            """))
+                Example: synctrain folder bluetooth photos index-only
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -54,14 +56,16 @@ struct FolderBluetoothCommand: RunnableCommand {
 }
 
 struct DeviceBluetoothCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "bluetooth", abstract: translated("Set what may be transferred to a device over Bluetooth."),
-        discussion: translated(
-            """
-            The modes are those of `folder bluetooth`; the stricter of folder and device applies.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "bluetooth", abstract: translated("Set what may be transferred to a device over Bluetooth."),
+            discussion: translated(
+                """
+                The modes are those of `folder bluetooth`; the stricter of folder and device applies.
 
-            Example: synctrain device bluetooth phone off
-            """))
+                Example: synctrain device bluetooth phone off
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String

@@ -3,8 +3,10 @@ import ControlAPI
 import Phrases
 
 struct CatCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: translated("Write a file to standard output, downloading missing blocks."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "cat", abstract: translated("Write a file to standard output, downloading missing blocks."))
+    }
 
     @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String

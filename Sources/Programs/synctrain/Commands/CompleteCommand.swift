@@ -4,8 +4,11 @@ import ControlAPI
 /// What the completion scripts ask: words that can stand at the cursor, each with a NUL behind it. Says nothing where there are
 /// none, and nothing else ever.
 struct CompleteCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "complete", abstract: "Print the words that can follow on a command line.", shouldDisplay: false)
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "complete", abstract: "Print the words that can follow on a command line.",
+            shouldDisplay: false)
+    }
 
     @Argument(help: "Shell: bash, zsh or fish.")
     var shell: String

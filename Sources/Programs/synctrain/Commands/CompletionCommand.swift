@@ -4,14 +4,17 @@ import ControlAPI
 import Phrases
 
 struct CompletionCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "completion", abstract: translated("Show how much of a folder this device and the others have."),
-        discussion: translated(
-            """
-            Percentages are by bytes: of what each device wants, and of a complete copy. A device does not want \
-            files it has reported as not selected. A Syncthing device reports an ignored file only once it has seen \
-            it; until then the file counts as still needed.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "completion",
+            abstract: translated("Show how much of a folder this device and the others have."),
+            discussion: translated(
+                """
+                Percentages are by bytes: of what each device wants, and of a complete copy. A device does not want \
+                files it has reported as not selected. A Syncthing device reports an ignored file only once it has seen \
+                it; until then the file counts as still needed.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?

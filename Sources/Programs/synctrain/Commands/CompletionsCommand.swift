@@ -2,16 +2,18 @@ import ArgumentParser
 import Phrases
 
 struct CompletionsCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "completions", abstract: translated("Print a completion script for a shell."),
-        discussion: translated(
-            """
-            bash: synctrain completions bash > ~/.local/share/bash-completion/completions/synctrain
-            zsh: synctrain completions zsh > "${fpath[1]}/_synctrain"
-            fish: synctrain completions fish > ~/.config/fish/completions/synctrain.fish
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "completions", abstract: translated("Print a completion script for a shell."),
+            discussion: translated(
+                """
+                bash: synctrain completions bash > ~/.local/share/bash-completion/completions/synctrain
+                zsh: synctrain completions zsh > "${fpath[1]}/_synctrain"
+                fish: synctrain completions fish > ~/.config/fish/completions/synctrain.fish
 
-            Folders, files in them, devices and values of settings come from the running agent.
-            """))
+                Folders, files in them, devices and values of settings come from the running agent.
+                """))
+    }
 
     enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
 

@@ -4,22 +4,26 @@ import ControlAPI
 import Phrases
 
 struct ConfigCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "config", abstract: translated("Show or change settings of this device."),
-        discussion: translated(
-            """
-            Changes config.toml, keeps its comments, and applies the change in a running agent. Settings of folders and \
-            devices: `synctrain folder set`, `synctrain device set`.
-            """),
-        subcommands: [
-            ConfigListCommand.self, ConfigGetCommand.self, ConfigSetCommand.self, ConfigUnsetCommand.self,
-            ConfigPathCommand.self,
-        ])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "config", abstract: translated("Show or change settings of this device."),
+            discussion: translated(
+                """
+                Changes config.toml, keeps its comments, and applies the change in a running agent. Settings of folders and \
+                devices: `synctrain folder set`, `synctrain device set`.
+                """),
+            subcommands: [
+                ConfigListCommand.self, ConfigGetCommand.self, ConfigSetCommand.self, ConfigUnsetCommand.self,
+                ConfigPathCommand.self,
+            ])
+    }
 }
 
 struct ConfigListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List all settings and their values."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List all settings and their values."))
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -31,14 +35,16 @@ struct ConfigListCommand: RunnableCommand {
 }
 
 struct ConfigGetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "get", abstract: translated("Print the value of a setting."),
-        discussion: translated(
-            """
-            Prints the value alone. A proxy is printed without its password.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "get", abstract: translated("Print the value of a setting."),
+            discussion: translated(
+                """
+                Prints the value alone. A proxy is printed without its password.
 
-            Example: synctrain config get limits.up
-            """))
+                Example: synctrain config get limits.up
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
@@ -52,17 +58,19 @@ struct ConfigGetCommand: RunnableCommand {
 }
 
 struct ConfigSetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set", abstract: translated("Change a setting."),
-        discussion: SettingWords.help(
-            .agent,
-            translated(
-                """
-                Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
-                setting says otherwise.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "set", abstract: translated("Change a setting."),
+            discussion: SettingWords.help(
+                .agent,
+                translated(
+                    """
+                    Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
+                    setting says otherwise.
 
-                Example: synctrain config set limits.up 2MiB/s
-                """)))
+                    Example: synctrain config set limits.up 2MiB/s
+                    """)))
+    }
 
     @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
@@ -81,8 +89,10 @@ struct ConfigSetCommand: RunnableCommand {
 }
 
 struct ConfigUnsetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unset", abstract: translated("Reset a setting to its default."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "unset", abstract: translated("Reset a setting to its default."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Setting.")), completion: .list(SettingWords.keys(.agent)))
     var key: String
@@ -96,8 +106,10 @@ struct ConfigUnsetCommand: RunnableCommand {
 }
 
 struct ConfigPathCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "path", abstract: translated("Print the path of the configuration file."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "path", abstract: translated("Print the path of the configuration file."))
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -107,16 +119,18 @@ struct ConfigPathCommand: RunnableCommand {
 }
 
 struct FolderSetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set", abstract: translated("Change a folder's settings."),
-        discussion: SettingWords.help(
-            .folder,
-            translated(
-                """
-                Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "set", abstract: translated("Change a folder's settings."),
+            discussion: SettingWords.help(
+                .folder,
+                translated(
+                    """
+                    Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
 
-                Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
-                """)))
+                    Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
+                    """)))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -141,9 +155,11 @@ struct FolderSetCommand: RunnableCommand {
 }
 
 struct FolderGetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "get", abstract: translated("Show a folder's settings."),
-        discussion: translated("Example: synctrain folder get photos rescan-interval"))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "get", abstract: translated("Show a folder's settings."),
+            discussion: translated("Example: synctrain folder get photos rescan-interval"))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -165,9 +181,11 @@ struct FolderGetCommand: RunnableCommand {
 }
 
 struct DeviceGetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "get", abstract: translated("Show a device's settings."),
-        discussion: translated("Example: synctrain device get nas addresses"))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "get", abstract: translated("Show a device's settings."),
+            discussion: translated("Example: synctrain device get nas addresses"))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String

@@ -3,20 +3,24 @@ import ControlAPI
 import Phrases
 
 struct ConflictsCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "conflicts", abstract: translated("List and resolve conflicting versions of files."),
-        discussion: translated(
-            """
-            If two devices change a file independently, the newer version keeps the file's name; the other becomes a \
-            conflict copy beside it. Mine is the version this device had, theirs is the other one; on a device that \
-            had neither, mine is the one with the file's name.
-            """),
-        subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "conflicts", abstract: translated("List and resolve conflicting versions of files."),
+            discussion: translated(
+                """
+                If two devices change a file independently, the newer version keeps the file's name; the other becomes a \
+                conflict copy beside it. Mine is the version this device had, theirs is the other one; on a device that \
+                had neither, mine is the one with the file's name.
+                """),
+            subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self])
+    }
 }
 
 struct ConflictsListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List conflicts with device, size and time of both versions."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List conflicts with device, size and time of both versions."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
@@ -34,9 +38,12 @@ struct ConflictsListCommand: RunnableCommand {
 }
 
 struct ConflictsShowCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: translated("Show the conflicts of a file and the differences between texts."),
-        discussion: translated("Shows the output of diff(1), from theirs to mine."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: translated("Show the conflicts of a file and the differences between texts."),
+            discussion: translated("Shows the output of diff(1), from theirs to mine."))
+    }
 
     @Argument(help: ArgumentHelp(translated("File, or one of its conflict copies.")), completion: .file())
     var path: String
@@ -56,15 +63,17 @@ struct ConflictsShowCommand: RunnableCommand {
 }
 
 struct ConflictsResolveCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: translated("Resolve conflicts on all devices."),
-        discussion: translated(
-            """
-            mine and theirs keep one version under the file's name; the other is archived if the folder has an \
-            archive (`synctrain versions`), else deleted. both gives the conflict copy an ordinary name.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "resolve", abstract: translated("Resolve conflicts on all devices."),
+            discussion: translated(
+                """
+                mine and theirs keep one version under the file's name; the other is archived if the folder has an \
+                archive (`synctrain versions`), else deleted. both gives the conflict copy an ordinary name.
 
-            Example: synctrain conflicts resolve docs:report.txt --keep mine
-            """))
+                Example: synctrain conflicts resolve docs:report.txt --keep mine
+                """))
+    }
 
     enum Keep: String, ExpressibleByArgument, CaseIterable { case mine, theirs, both }
 

@@ -2,14 +2,16 @@ import ArgumentParser
 import ControlAPI
 
 struct DemoCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "demo", abstract: "Demonstrate synctrain on this machine.",
-        discussion: """
-            --ble: two agents in a temporary directory, connected by a virtual radio with the speed of Bluetooth LE. \
-            They pair with six digits and share a folder; one selects part of it and fetches another file, leaves \
-            the radio's range and comes back; a large file waits for a network. Your own files are not touched, and \
-            everything is removed at the end.
-            """)
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "demo", abstract: "Demonstrate synctrain on this machine.",
+            discussion: """
+                --ble: two agents in a temporary directory, connected by a virtual radio with the speed of Bluetooth LE. \
+                They pair with six digits and share a folder; one selects part of it and fetches another file, leaves \
+                the radio's range and comes back; a large file waits for a network. Your own files are not touched, and \
+                everything is removed at the end.
+                """)
+    }
 
     @Flag(help: "Use a virtual Bluetooth LE radio.")
     var ble = false

@@ -3,19 +3,23 @@ import ControlAPI
 import Phrases
 
 struct DeviceCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "device", abstract: translated("Manage the devices this one shares folders with."),
-        subcommands: [
-            DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
-            DeviceSetCommand.self, DeviceGetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self,
-            DeviceBluetoothCommand.self,
-        ])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "device", abstract: translated("Manage the devices this one shares folders with."),
+            subcommands: [
+                DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
+                DeviceSetCommand.self, DeviceGetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self,
+                DeviceBluetoothCommand.self,
+            ])
+    }
 }
 
 struct DeviceListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List devices and their connections."),
-        discussion: translated("Without a running agent, lists the configured devices."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List devices and their connections."),
+            discussion: translated("Without a running agent, lists the configured devices."))
+    }
 
     @Flag(help: ArgumentHelp(translated("List pending devices: unknown devices that tried to connect.")))
     var pending = false
@@ -54,8 +58,10 @@ struct PendingDeviceList: Codable, Equatable {
 }
 
 struct DeviceAddCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add", abstract: translated("Add a device by its id."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "add", abstract: translated("Add a device by its id."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id.")))
     var id: String
@@ -79,8 +85,10 @@ struct DeviceAddCommand: RunnableCommand {
 }
 
 struct DeviceRenameCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: translated("Rename a device on this device."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rename", abstract: translated("Rename a device on this device."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
@@ -96,10 +104,12 @@ struct DeviceRenameCommand: RunnableCommand {
 }
 
 struct DeviceRemoveCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: translated("Remove a device and stop sharing folders with it. Files are kept."),
-        discussion: translated("Asks for confirmation."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "remove",
+            abstract: translated("Remove a device and stop sharing folders with it. Files are kept."),
+            discussion: translated("Asks for confirmation."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String

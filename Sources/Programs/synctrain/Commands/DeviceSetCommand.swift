@@ -4,18 +4,20 @@ import ControlAPI
 import Phrases
 
 struct DeviceSetCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set", abstract: translated("Change a device's settings."),
-        discussion: SettingWords.help(
-            .device,
-            translated(
-                """
-                An introducer's devices are added here for every folder that this device has, too. They are removed when \
-                it no longer lists them, unless --skip-introduction-removals.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "set", abstract: translated("Change a device's settings."),
+            discussion: SettingWords.help(
+                .device,
+                translated(
+                    """
+                    An introducer's devices are added here for every folder that this device has, too. They are removed when \
+                    it no longer lists them, unless --skip-introduction-removals.
 
-                Example: synctrain device set nas --introducer --up 500KiB/s --allowed-networks 192.168.0.0/16,fe80::/10
-                Example: synctrain device set nas name=attic addresses=dynamic,tcp://192.0.2.7:22000 paused=true
-                """)))
+                    Example: synctrain device set nas --introducer --up 500KiB/s --allowed-networks 192.168.0.0/16,fe80::/10
+                    Example: synctrain device set nas name=attic addresses=dynamic,tcp://192.0.2.7:22000 paused=true
+                    """)))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String

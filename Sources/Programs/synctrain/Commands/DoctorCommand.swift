@@ -4,23 +4,25 @@ import Diagnosis
 import Phrases
 
 struct DoctorCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: translated("Check this device and show what helps."),
-        discussion: translated(
-            """
-            Checks the configuration, keys and their permissions, the index, the clock, listening and reachability, every \
-            device and every address tried, whether each folder is shared on both sides, watching, free space, Bluetooth, \
-            thumbnails, mounting and the service. Each finding says why it matters and what helps, as a command where \
-            there is one. Works without an agent, too.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "doctor", abstract: translated("Check this device and show what helps."),
+            discussion: translated(
+                """
+                Checks the configuration, keys and their permissions, the index, the clock, listening and reachability, every \
+                device and every address tried, whether each folder is shared on both sides, watching, free space, Bluetooth, \
+                thumbnails, mounting and the service. Each finding says why it matters and what helps, as a command where \
+                there is one. Works without an agent, too.
 
-            With --bundle, writes what was found, the status, the configuration and the end of the log for support: \
-            names, paths, device ids, addresses and secrets are replaced by pseudonyms.
+                With --bundle, writes what was found, the status, the configuration and the end of the log for support: \
+                names, paths, device ids, addresses and secrets are replaced by pseudonyms.
 
-            Example: synctrain doctor --bundle support.tar.gz
+                Example: synctrain doctor --bundle support.tar.gz
 
-            Exits with 0 if there is no problem, else with 1; warnings and notes are not problems. With --bundle it exits with 0 once \
-            the file is written.
-            """))
+                Exits with 0 if there is no problem, else with 1; warnings and notes are not problems. With --bundle it exits with 0 once \
+                the file is written.
+                """))
+    }
 
     @Flag(
         name: [.short, .long], help: ArgumentHelp(translated("Show everything that was checked, one finding a line.")))

@@ -3,30 +3,34 @@ import ControlAPI
 import Phrases
 
 struct DropCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: translated("Send files to a nearby or paired device, or receive them."),
-        discussion: translated(
-            """
-            Files for a paired device use any available link. Files for other devices, including phones and Macs, \
-            use GhostDrop over Bluetooth: both devices show six digits, and both users confirm that they match. For \
-            devices that you use often, prefer `synctrain pair`: GhostDrop's digits do not stop an attacker between \
-            the two devices who has a fast computer.
-            """),
-        subcommands: [DropSendCommand.self, DropReceiveCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "drop", abstract: translated("Send files to a nearby or paired device, or receive them."),
+            discussion: translated(
+                """
+                Files for a paired device use any available link. Files for other devices, including phones and Macs, \
+                use GhostDrop over Bluetooth: both devices show six digits, and both users confirm that they match. For \
+                devices that you use often, prefer `synctrain pair`: GhostDrop's digits do not stop an attacker between \
+                the two devices who has a fast computer.
+                """),
+            subcommands: [DropSendCommand.self, DropReceiveCommand.self])
+    }
 }
 
 struct DropSendCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "send", abstract: translated("Send files, one at a time."),
-        discussion: translated(
-            """
-            Without --to it lists the devices to choose from. The other device must run `synctrain drop receive` or \
-            a GhostDrop app. An interrupted transfer resumes when the same file is sent again.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "send", abstract: translated("Send files, one at a time."),
+            discussion: translated(
+                """
+                Without --to it lists the devices to choose from. The other device must run `synctrain drop receive` or \
+                a GhostDrop app. An interrupted transfer resumes when the same file is sent again.
 
-            --yes does not confirm the digits. A script passes the digits shown by the other device with \
-            --expect-sas, or writes them to standard input, one line per file, with --expect-sas -. With --json each \
-            event is a line on standard output.
-            """))
+                --yes does not confirm the digits. A script passes the digits shown by the other device with \
+                --expect-sas, or writes them to standard input, one line per file, with --expect-sas -. With --json each \
+                event is a line on standard output.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Files to send."), valueName: "file"), completion: .file())
     var files: [String]
@@ -80,17 +84,19 @@ struct DropSendCommand: RunnableCommand {
 }
 
 struct DropReceiveCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "receive", abstract: translated("Receive files while this command runs, asking about each."),
-        discussion: translated(
-            """
-            Ends on Ctrl-C, after --count files, or when nothing has been sent for --timeout seconds. An existing \
-            file is never replaced: the new one gets a number after its name. Partial files stay in the directory as \
-            .syncthing.drop-….tmp until they are sent again.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "receive", abstract: translated("Receive files while this command runs, asking about each."),
+            discussion: translated(
+                """
+                Ends on Ctrl-C, after --count files, or when nothing has been sent for --timeout seconds. An existing \
+                file is never replaced: the new one gets a number after its name. Partial files stay in the directory as \
+                .syncthing.drop-….tmp until they are sent again.
 
-            --yes accepts files from paired devices only; it does not confirm digits. --expect-sas accepts a file \
-            from the device that shows these digits.
-            """))
+                --yes accepts files from paired devices only; it does not confirm digits. --expect-sas accepts a file \
+                from the device that shows these digits.
+                """))
+    }
 
     @Option(
         name: .customLong("dir"),

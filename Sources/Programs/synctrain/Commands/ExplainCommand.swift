@@ -3,9 +3,11 @@ import ControlAPI
 import Phrases
 
 struct ExplainCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: translated("Explain why files are selected or not."),
-        discussion: translated("Shows the line of .stignore, or of a file that it includes, that decides."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "explain", abstract: translated("Explain why files are selected or not."),
+            discussion: translated("Shows the line of .stignore, or of a file that it includes, that decides."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]

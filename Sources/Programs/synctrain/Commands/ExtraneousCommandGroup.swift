@@ -3,19 +3,24 @@ import ControlAPI
 import Phrases
 
 struct ExtraneousCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "extraneous", abstract: translated("List and resolve files on this disk that are not selected."),
-        subcommands: [ExtraneousListCommand.self, ExtraneousResolveCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "extraneous",
+            abstract: translated("List and resolve files on this disk that are not selected."),
+            subcommands: [ExtraneousListCommand.self, ExtraneousResolveCommand.self])
+    }
 }
 
 struct ExtraneousListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List files on this disk that are not selected."),
-        discussion: translated(
-            """
-            Prints size, modification time and FOLDER:path; if other devices have another version, also its size, \
-            time and the device that made it. `synctrain extraneous resolve` resolves the files.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List files on this disk that are not selected."),
+            discussion: translated(
+                """
+                Prints size, modification time and FOLDER:path; if other devices have another version, also its size, \
+                time and the device that made it. `synctrain extraneous resolve` resolves the files.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
@@ -38,15 +43,17 @@ struct ExtraneousListCommand: RunnableCommand {
 }
 
 struct NeedCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "need",
-        abstract: translated("List selected files that are still to be downloaded, in download order."),
-        discussion: translated(
-            """
-            Prints state, size, modification time and FOLDER:path. With --device: what another device still needs, \
-            without a state. Files that it has reported as not selected are omitted; files that a Syncthing device \
-            ignores but has never seen are listed.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "need",
+            abstract: translated("List selected files that are still to be downloaded, in download order."),
+            discussion: translated(
+                """
+                Prints state, size, modification time and FOLDER:path. With --device: what another device still needs, \
+                without a state. Files that it has reported as not selected are omitted; files that a Syncthing device \
+                ignores but has never seen are listed.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?

@@ -6,15 +6,17 @@ import Phrases
 struct ExtraneousResolveCommand: RunnableCommand {
     enum Keep: String, ExpressibleByArgument, CaseIterable, Sendable { case mine, theirs, both }
 
-    static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: translated("Resolve files on this disk that are not selected."),
-        discussion: translated(
-            """
-            Give exactly one action; a directory stands for all such files in it. Only --select and --keep are \
-            visible to other devices. Asks for confirmation before removing anything that they do not have.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "resolve", abstract: translated("Resolve files on this disk that are not selected."),
+            discussion: translated(
+                """
+                Give exactly one action; a directory stands for all such files in it. Only --select and --keep are \
+                visible to other devices. Asks for confirmation before removing anything that they do not have.
 
-            Example: synctrain extraneous resolve photos:drafts --move-to ~/Drafts
-            """))
+                Example: synctrain extraneous resolve photos:drafts --move-to ~/Drafts
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]

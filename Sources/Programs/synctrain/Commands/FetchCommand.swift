@@ -3,16 +3,18 @@ import ControlAPI
 import Phrases
 
 struct FetchCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: translated("Download files now and wait until they are complete."),
-        discussion: translated(
-            """
-            Every block is verified against its hash. For a directory, everything below it is downloaded. Files go \
-            to their place in the folder, or to the path given by -o; an existing file that differs is kept unless \
-            --force is given.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "fetch", abstract: translated("Download files now and wait until they are complete."),
+            discussion: translated(
+                """
+                Every block is verified against its hash. For a directory, everything below it is downloaded. Files go \
+                to their place in the folder, or to the path given by -o; an existing file that differs is kept unless \
+                --force is given.
 
-            Without a path: everything selected, in every folder that is not paused.
-            """))
+                Without a path: everything selected, in every folder that is not paused.
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Files and directories; everything selected if omitted.")), completion: .file())

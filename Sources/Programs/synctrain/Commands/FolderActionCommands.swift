@@ -3,15 +3,17 @@ import ControlAPI
 import Phrases
 
 struct FolderModeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "mode", abstract: translated("Switch a folder between full and selective mode."),
-        discussion: translated(
-            """
-            Rewrites .stignore and keeps its ignore patterns. In selective mode, files that no line selects are no \
-            longer synced; copies on this disk stay, and `synctrain extraneous list` shows them.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "mode", abstract: translated("Switch a folder between full and selective mode."),
+            discussion: translated(
+                """
+                Rewrites .stignore and keeps its ignore patterns. In selective mode, files that no line selects are no \
+                longer synced; copies on this disk stay, and `synctrain extraneous list` shows them.
 
-            Example: synctrain folder mode photos selective --dry-run
-            """))
+                Example: synctrain folder mode photos selective --dry-run
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -31,11 +33,13 @@ struct FolderModeCommand: RunnableCommand {
 }
 
 struct FolderOverrideCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "override", abstract: translated("Overwrite other devices' changes in a send-only folder."),
-        discussion: translated(
-            "The other devices get this device's files and delete what it does not have. Asks for confirmation.")
-    )
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "override", abstract: translated("Overwrite other devices' changes in a send-only folder."),
+            discussion: translated(
+                "The other devices get this device's files and delete what it does not have. Asks for confirmation.")
+        )
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -51,10 +55,12 @@ struct FolderOverrideCommand: RunnableCommand {
 }
 
 struct FolderRevertCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: translated("Undo local changes in a receive-only folder."),
-        discussion: translated(
-            "Restores the other devices' files and deletes files they do not have. Asks for confirmation."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "revert", abstract: translated("Undo local changes in a receive-only folder."),
+            discussion: translated(
+                "Restores the other devices' files and deletes files they do not have. Asks for confirmation."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -70,14 +76,16 @@ struct FolderRevertCommand: RunnableCommand {
 }
 
 struct FolderConfirmCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "confirm", abstract: translated("Accept a mass deletion: the files were deleted on purpose."),
-        discussion: translated(
-            """
-            If files were deleted here and the folder halted, it resumes and the other devices delete them too. If other \
-            devices deleted them and this device held that back, it deletes them too. Asks for confirmation. To restore \
-            files that were deleted here instead, use `synctrain folder repair`.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "confirm", abstract: translated("Accept a mass deletion: the files were deleted on purpose."),
+            discussion: translated(
+                """
+                If files were deleted here and the folder halted, it resumes and the other devices delete them too. If other \
+                devices deleted them and this device held that back, it deletes them too. Asks for confirmation. To restore \
+                files that were deleted here instead, use `synctrain folder repair`.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -93,13 +101,15 @@ struct FolderConfirmCommand: RunnableCommand {
 }
 
 struct FolderRepairCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "repair", abstract: translated("Resume a halted folder: restore the missing files."),
-        discussion: translated(
-            """
-            Recreates the folder's directory and marker and downloads the missing files from the other devices. \
-            Nothing is deleted anywhere. If the disk is not mounted, mount it instead.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "repair", abstract: translated("Resume a halted folder: restore the missing files."),
+            discussion: translated(
+                """
+                Recreates the folder's directory and marker and downloads the missing files from the other devices. \
+                Nothing is deleted anywhere. If the disk is not mounted, mount it instead.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String

@@ -4,22 +4,26 @@ import Phrases
 import Spelling
 
 struct FolderCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "folder", abstract: translated("Manage shared folders."),
-        subcommands: [
-            FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
-            FolderRemoveCommand.self, FolderSetCommand.self, FolderGetCommand.self, FolderModeCommand.self,
-            FolderBluetoothCommand.self, FolderOverrideCommand.self,
-            FolderRevertCommand.self, FolderRoleCommand.self, FolderRelaysCommand.self, FolderIgnoreCommand.self,
-            FolderIgnoredCommand.self,
-            FolderConfirmCommand.self, FolderRepairCommand.self,
-        ])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "folder", abstract: translated("Manage shared folders."),
+            subcommands: [
+                FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
+                FolderRemoveCommand.self, FolderSetCommand.self, FolderGetCommand.self, FolderModeCommand.self,
+                FolderBluetoothCommand.self, FolderOverrideCommand.self,
+                FolderRevertCommand.self, FolderRoleCommand.self, FolderRelaysCommand.self, FolderIgnoreCommand.self,
+                FolderIgnoredCommand.self,
+                FolderConfirmCommand.self, FolderRepairCommand.self,
+            ])
+    }
 }
 
 struct FolderListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List folders with their global and local contents."),
-        discussion: translated("Without a running agent, lists the configured folders."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List folders with their global and local contents."),
+            discussion: translated("Without a running agent, lists the configured folders."))
+    }
 
     @Flag(help: ArgumentHelp(translated("List pending folders: folders offered by known devices.")))
     var pending = false
@@ -68,16 +72,18 @@ struct PendingFolderList: Codable, Equatable {
 }
 
 struct FolderAddCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add", abstract: translated("Share a folder, or accept a pending one."),
-        discussion: translated(
-            """
-            Creates the directory and its marker if they do not exist. A pending folder gets the label that its devices \
-            offer, and is shared with them unless --device is given. On a terminal, asks before it makes a folder that \
-            no device offers, in case of a typing error.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "add", abstract: translated("Share a folder, or accept a pending one."),
+            discussion: translated(
+                """
+                Creates the directory and its marker if they do not exist. A pending folder gets the label that its devices \
+                offer, and is shared with them unless --device is given. On a terminal, asks before it makes a folder that \
+                no device offers, in case of a typing error.
 
-            Example: synctrain folder add photos ~/Photos --device nas
-            """))
+                Example: synctrain folder add photos ~/Photos --device nas
+                """))
+    }
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
     enum Kind: String, ExpressibleByArgument, CaseIterable { case sendreceive, sendonly, receiveonly }
@@ -144,8 +150,10 @@ struct FolderAddCommand: RunnableCommand {
 }
 
 struct FolderPauseCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: translated("Pause a folder."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "pause", abstract: translated("Pause a folder."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -156,7 +164,9 @@ struct FolderPauseCommand: RunnableCommand {
 }
 
 struct FolderResumeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: translated("Resume a folder."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "resume", abstract: translated("Resume a folder."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -167,9 +177,11 @@ struct FolderResumeCommand: RunnableCommand {
 }
 
 struct FolderRemoveCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: translated("Remove a folder and stop sharing it. Its files are kept."),
-        discussion: translated("Asks for confirmation."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "remove", abstract: translated("Remove a folder and stop sharing it. Its files are kept."),
+            discussion: translated("Asks for confirmation."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String

@@ -4,14 +4,17 @@ import ControlAPI
 import Phrases
 
 struct FreeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "free", abstract: translated("Deselect files that other devices have until enough space is free."),
-        discussion: translated(
-            """
-            Deselects single files as `synctrain deselect` does, those with the largest product of size and time \
-            since last use first. Last use is the last read or change that the file system records: with `relatime` \
-            to the day, with `noatime` only the download.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "free",
+            abstract: translated("Deselect files that other devices have until enough space is free."),
+            discussion: translated(
+                """
+                Deselects single files as `synctrain deselect` does, those with the largest product of size and time \
+                since last use first. Last use is the last read or change that the file system records: with `relatime` \
+                to the day, with `noatime` only the download.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders that are not paused if omitted.")))
     var folder: String?

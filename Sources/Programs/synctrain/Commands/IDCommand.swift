@@ -3,7 +3,9 @@ import ControlAPI
 import Phrases
 
 struct IDCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "id", abstract: translated("Print this device's id."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "id", abstract: translated("Print this device's id."))
+    }
 
     @Flag(help: ArgumentHelp(translated("Show a QR code as well.")))
     var qr = false

@@ -3,10 +3,12 @@ import ControlAPI
 import Phrases
 
 struct DeviceIgnoreCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ignore",
-        abstract: translated("Ignore an unknown device for good: it is never listed as pending."),
-        discussion: translated("`synctrain device ignored` lists them; adding the device ends this, too."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ignore",
+            abstract: translated("Ignore an unknown device for good: it is never listed as pending."),
+            discussion: translated("`synctrain device ignored` lists them; adding the device ends this, too."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id.")))
     var id: String
@@ -22,8 +24,10 @@ struct DeviceIgnoreCommand: RunnableCommand {
 }
 
 struct DeviceIgnoredCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ignored", abstract: translated("List ignored devices."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ignored", abstract: translated("List ignored devices."))
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -40,15 +44,17 @@ struct DeviceIgnoredCommand: RunnableCommand {
 }
 
 struct FolderIgnoreCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ignore",
-        abstract: translated("Ignore a folder that others offer for good: it is never listed as pending."),
-        discussion: translated(
-            """
-            `synctrain folder ignored` lists them; adding the folder ends this, too.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ignore",
+            abstract: translated("Ignore a folder that others offer for good: it is never listed as pending."),
+            discussion: translated(
+                """
+                `synctrain folder ignored` lists them; adding the folder ends this, too.
 
-            Example: synctrain folder ignore photos --from nas
-            """))
+                Example: synctrain folder ignore photos --from nas
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
@@ -67,8 +73,10 @@ struct FolderIgnoreCommand: RunnableCommand {
 }
 
 struct FolderIgnoredCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ignored", abstract: translated("List ignored folders."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ignored", abstract: translated("List ignored folders."))
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -88,14 +96,16 @@ struct FolderIgnoredCommand: RunnableCommand {
 }
 
 struct FolderRelaysCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "relays", abstract: translated("Allow or forbid a folder on relays."),
-        discussion: translated(
-            """
-            off: the folder waits for a direct connection or Bluetooth, whatever relays the device uses.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "relays", abstract: translated("Allow or forbid a folder on relays."),
+            discussion: translated(
+                """
+                off: the folder waits for a direct connection or Bluetooth, whatever relays the device uses.
 
-            Example: synctrain folder relays films off
-            """))
+                Example: synctrain folder relays films off
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String

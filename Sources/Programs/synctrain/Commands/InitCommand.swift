@@ -3,15 +3,17 @@ import ControlAPI
 import Phrases
 
 struct InitCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "init", abstract: translated("Create this device's identity and configuration; print its id."),
-        discussion: translated(
-            """
-            By default the agent uses local discovery, the public discovery servers and relays of the Syncthing project, \
-            and port mapping; `synctrain network` shows and changes that later.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "init", abstract: translated("Create this device's identity and configuration; print its id."),
+            discussion: translated(
+                """
+                By default the agent uses local discovery, the public discovery servers and relays of the Syncthing project, \
+                and port mapping; `synctrain network` shows and changes that later.
 
-            Example: synctrain init --name laptop --discovery-server 'https://192.0.2.9:8443/?id=DEVICE-ID'
-            """))
+                Example: synctrain init --name laptop --discovery-server 'https://192.0.2.9:8443/?id=DEVICE-ID'
+                """))
+    }
 
     @OptionGroup var options: InitOptions
 

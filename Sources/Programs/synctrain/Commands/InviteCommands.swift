@@ -3,14 +3,16 @@ import ControlAPI
 import Phrases
 
 struct InviteCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "invite", abstract: translated("Create a code that lets another device join a folder."),
-        discussion: translated(
-            """
-            Prints a code for one device, valid for a day unless --for is given. Send it over a private channel: \
-            anyone who has the code can join. On the other device, run `synctrain join CODE`. While an invitation is \
-            open, this device answers unknown devices that have a code, over Bluetooth too.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "invite", abstract: translated("Create a code that lets another device join a folder."),
+            discussion: translated(
+                """
+                Prints a code for one device, valid for a day unless --for is given. Send it over a private channel: \
+                anyone who has the code can join. On the other device, run `synctrain join CODE`. While an invitation is \
+                open, this device answers unknown devices that have a code, over Bluetooth too.
+                """))
+    }
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 
@@ -86,15 +88,17 @@ struct InviteCommand: RunnableCommand {
 }
 
 struct JoinCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "join", abstract: translated("Join a folder with a code printed by `synctrain invite`."),
-        discussion: translated(
-            """
-            Connects to the inviting device and adds that device and the folder here. Nothing is stored if the code \
-            has expired. If the connection breaks, the same code can be tried again on this device.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "join", abstract: translated("Join a folder with a code printed by `synctrain invite`."),
+            discussion: translated(
+                """
+                Connects to the inviting device and adds that device and the folder here. Nothing is stored if the code \
+                has expired. If the connection breaks, the same code can be tried again on this device.
 
-            Example: synctrain join CODE ~/Photos
-            """))
+                Example: synctrain join CODE ~/Photos
+                """))
+    }
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
 

@@ -26,14 +26,16 @@ struct LinkSubject: ParsableArguments {
 }
 
 struct URLCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "url", abstract: translated("Print a link to a file for any program on this machine."),
-        discussion: translated(
-            """
-            Only the blocks that are read are downloaded; players and browsers can seek. Anyone who has the link can \
-            read the file until the link expires, after two hours unless --for is given. While the agent is stopped, \
-            or if it is started at another port, the link does not work.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "url", abstract: translated("Print a link to a file for any program on this machine."),
+            discussion: translated(
+                """
+                Only the blocks that are read are downloaded; players and browsers can seek. Anyone who has the link can \
+                read the file until the link expires, after two hours unless --for is given. While the agent is stopped, \
+                or if it is started at another port, the link does not work.
+                """))
+    }
 
     @OptionGroup var subject: LinkSubject
 
@@ -50,13 +52,15 @@ struct URLCommand: RunnableCommand {
 }
 
 struct OpenCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "open", abstract: translated("Open or play a file, downloading it on demand."),
-        discussion: translated(
-            """
-            Runs $SYNCTRAIN_OPEN (for example `mpv --fs`) or `xdg-open` with a link as printed by `synctrain url`, \
-            and waits for it to exit. If neither exists, prints the link.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "open", abstract: translated("Open or play a file, downloading it on demand."),
+            discussion: translated(
+                """
+                Runs $SYNCTRAIN_OPEN (for example `mpv --fs`) or `xdg-open` with a link as printed by `synctrain url`, \
+                and waits for it to exit. If neither exists, prints the link.
+                """))
+    }
 
     @OptionGroup var subject: LinkSubject
 

@@ -3,15 +3,17 @@ import ControlAPI
 import Phrases
 
 struct ListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: translated("List a directory of the global index, one name per line."),
-        discussion: translated(
-            """
-            A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ls", abstract: translated("List a directory of the global index, one name per line."),
+            discussion: translated(
+                """
+                A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
 
-            With -l: state, selection, number of devices that have it, size, modification time, name; on a terminal with a \
-            header.
-            """))
+                With -l: state, selection, number of devices that have it, size, modification time, name; on a terminal with a \
+                header.
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Directory or file; the current directory if omitted.")), completion: .file())

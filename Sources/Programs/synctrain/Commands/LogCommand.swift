@@ -3,13 +3,15 @@ import ControlAPI
 import Phrases
 
 struct LogCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "log", abstract: translated("Show which device changed which files, and when."),
-        discussion: translated(
-            """
-            The time is when this device received or made the change. A device's first index is not logged; more \
-            than 200 changes at once are logged as a count. The newest 10,000 changes of each folder are kept.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "log", abstract: translated("Show which device changed which files, and when."),
+            discussion: translated(
+                """
+                The time is when this device received or made the change. A device's first index is not logged; more \
+                than 200 changes at once are logged as a count. The newest 10,000 changes of each folder are kept.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id or path; all folders if omitted.")), completion: .file())
     var path: String?

@@ -4,13 +4,15 @@ import Foundation
 import Phrases
 
 struct LogsCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "logs", abstract: translated("Show the background agent's log, or follow its events."),
-        discussion: translated(
-            """
-            Without -f: the log of an agent started with `synctrain agent start`. An agent under systemd logs to the \
-            journal: journalctl --user -u synctrain. With -f: one line of JSON for each event of the running agent.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "logs", abstract: translated("Show the background agent's log, or follow its events."),
+            discussion: translated(
+                """
+                Without -f: the log of an agent started with `synctrain agent start`. An agent under systemd logs to the \
+                journal: journalctl --user -u synctrain. With -f: one line of JSON for each event of the running agent.
+                """))
+    }
 
     @Flag(name: [.short, .long], help: ArgumentHelp(translated("Print new events until interrupted.")))
     var follow = false

@@ -2,9 +2,11 @@ import ArgumentParser
 import Phrases
 
 struct ManualCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "man", abstract: translated("Print the manual page."),
-        discussion: translated("Read it with: synctrain man | man -l -"))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "man", abstract: translated("Print the manual page."),
+            discussion: translated("Read it with: synctrain man | man -l -"))
+    }
 
     @OptionGroup var global: GlobalOptions
 

@@ -4,19 +4,21 @@ import MountRules
 import Phrases
 
 struct MountCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "mount",
-        abstract: translated("Show all files of a folder in one directory, downloaded when they are used."),
-        discussion: translated(
-            """
-            Files that are on this disk are read from it; all others are downloaded block by block as programs read \
-            them. What programs write is a change of the folder: it goes to all devices, deletions as well. New files \
-            stay on this disk until space is needed and other devices have them. A file that is not here is downloaded \
-            whole before it is written to. It stays mounted until `synctrain unmount`.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "mount",
+            abstract: translated("Show all files of a folder in one directory, downloaded when they are used."),
+            discussion: translated(
+                """
+                Files that are on this disk are read from it; all others are downloaded block by block as programs read \
+                them. What programs write is a change of the folder: it goes to all devices, deletions as well. New files \
+                stay on this disk until space is needed and other devices have them. A file that is not here is downloaded \
+                whole before it is written to. It stays mounted until `synctrain unmount`.
 
-            Example: synctrain mount photos ~/Library
-            Example: synctrain mount photos ~/Library --at-login
-            """))
+                Example: synctrain mount photos ~/Library
+                Example: synctrain mount photos ~/Library --at-login
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Folder; may be omitted if there is only one."), valueName: "folder"),
@@ -207,17 +209,19 @@ private struct MountStatus: Encodable {
 }
 
 struct UnmountCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unmount", abstract: translated("Unmount a folder."),
-        discussion: translated(
-            """
-            Refused while programs use the directory; names them. With --lazy the directory is free at once, and the \
-            programs keep what they have open. A folder that is mounted whenever the agent starts comes back then, unless \
-            --forget is given.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "unmount", abstract: translated("Unmount a folder."),
+            discussion: translated(
+                """
+                Refused while programs use the directory; names them. With --lazy the directory is free at once, and the \
+                programs keep what they have open. A folder that is mounted whenever the agent starts comes back then, unless \
+                --forget is given.
 
-            Example: synctrain unmount ~/Library --lazy
-            Example: synctrain unmount ~/Library --forget
-            """))
+                Example: synctrain unmount ~/Library --lazy
+                Example: synctrain unmount ~/Library --forget
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Directory that the folder is mounted on, or the folder with --forget.")),

@@ -10,16 +10,18 @@ enum OnOff: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct NetworkCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "network", abstract: translated("Show or change how devices find and reach each other."),
-        discussion: translated(
-            """
-            Discovery servers learn this device's id and addresses and which devices it asks for; relays forward \
-            encrypted data that they cannot read, and see which devices connect. Both learn no names, folders or files. \
-            Servers, proxy and the number of connections are set in config.toml.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "network", abstract: translated("Show or change how devices find and reach each other."),
+            discussion: translated(
+                """
+                Discovery servers learn this device's id and addresses and which devices it asks for; relays forward \
+                encrypted data that they cannot read, and see which devices connect. Both learn no names, folders or files. \
+                Servers, proxy and the number of connections are set in config.toml.
 
-            Example: synctrain network --global-discovery off --relays off
-            """))
+                Example: synctrain network --global-discovery off --relays off
+                """))
+    }
 
     @Option(help: ArgumentHelp(translated("Discovery on the local network: on or off."), valueName: "on|off"))
     var localDiscovery: OnOff?

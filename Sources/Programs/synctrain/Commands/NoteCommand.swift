@@ -3,17 +3,19 @@ import ControlAPI
 import Phrases
 
 struct NoteCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "note", abstract: translated("Show or change the notes of a file or directory."),
-        discussion: translated(
-            """
-            A note is a key and a value; a text without a key is stored under the key `note`. Notes are files in the \
-            folder's .synctrain/notes, one per device, and sync with the folder; the latest value of a key wins. \
-            Notes belong to a path and do not follow a renamed file. In a selective folder, the first note selects \
-            .synctrain, so that other devices' notes are kept here as well.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "note", abstract: translated("Show or change the notes of a file or directory."),
+            discussion: translated(
+                """
+                A note is a key and a value; a text without a key is stored under the key `note`. Notes are files in the \
+                folder's .synctrain/notes, one per device, and sync with the folder; the latest value of a key wins. \
+                Notes belong to a path and do not follow a renamed file. In a selective folder, the first note selects \
+                .synctrain, so that other devices' notes are kept here as well.
 
-            Example: synctrain note photos:2019/tram.jpg rating=5 title="Lisbon"
-            """))
+                Example: synctrain note photos:2019/tram.jpg rating=5 title="Lisbon"
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String

@@ -4,9 +4,11 @@ import Phrases
 
 /// `synctrain` alone on a terminal: how things are, and what to do next.
 struct OverviewCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "overview", abstract: translated("Show the status and the next step."),
-        discussion: translated("`synctrain` without a command does this on a terminal."), shouldDisplay: false)
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "overview", abstract: translated("Show the status and the next step."),
+            discussion: translated("`synctrain` without a command does this on a terminal."), shouldDisplay: false)
+    }
 
     @OptionGroup var global: GlobalOptions
 

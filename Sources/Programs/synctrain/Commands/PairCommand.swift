@@ -3,19 +3,21 @@ import ControlAPI
 import Phrases
 
 struct PairCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: translated("Pair with another device by comparing six digits."),
-        discussion: translated(
-            """
-            Run it on both devices within two minutes, on one of them with the id or an address of the other, or with \
-            --nearby to choose it from a list. A device id is found on the local network or through discovery servers, \
-            and reached over relays if need be. Both show six digits. If the digits match, answer yes on both: each device stores \
-            the other, and they connect. If they differ, somebody may be intercepting the connection: answer no.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "pair", abstract: translated("Pair with another device by comparing six digits."),
+            discussion: translated(
+                """
+                Run it on both devices within two minutes, on one of them with the id or an address of the other, or with \
+                --nearby to choose it from a list. A device id is found on the local network or through discovery servers, \
+                and reached over relays if need be. Both show six digits. If the digits match, answer yes on both: each device stores \
+                the other, and they connect. If they differ, somebody may be intercepting the connection: answer no.
 
-            --yes does not confirm the digits. A script passes the digits shown by the other device with \
-            --expect-sas, or writes them to standard input with --expect-sas -. With --json each event is a line on \
-            standard output.
-            """))
+                --yes does not confirm the digits. A script passes the digits shown by the other device with \
+                --expect-sas, or writes them to standard input with --expect-sas -. With --json each event is a line on \
+                standard output.
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(
@@ -122,11 +124,13 @@ struct PairRun {
 }
 
 struct UnpairCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unpair",
-        abstract: translated("Remove a paired device and stop sharing folders with it. Files are kept."),
-        discussion: translated(
-            "The other device still lists this one but cannot connect. Remove this device there as well."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "unpair",
+            abstract: translated("Remove a paired device and stop sharing folders with it. Files are kept."),
+            discussion: translated(
+                "The other device still lists this one but cannot connect. Remove this device there as well."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String

@@ -28,14 +28,16 @@ struct PauseSubject: ParsableArguments {
 }
 
 struct PauseCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: translated("Pause folders or devices."),
-        discussion: translated(
-            """
-            A paused folder is not scanned or transferred; its selection can still be changed. A paused device is \
-            not dialled, and its connections are refused. Both stay paused across restarts, until `synctrain resume` \
-            or until the time given by --for has passed.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "pause", abstract: translated("Pause folders or devices."),
+            discussion: translated(
+                """
+                A paused folder is not scanned or transferred; its selection can still be changed. A paused device is \
+                not dialled, and its connections are refused. Both stay paused across restarts, until `synctrain resume` \
+                or until the time given by --for has passed.
+                """))
+    }
 
     @OptionGroup var subject: PauseSubject
 
@@ -59,8 +61,10 @@ struct PauseCommand: RunnableCommand {
 }
 
 struct ResumeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: translated("Resume folders or devices."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "resume", abstract: translated("Resume folders or devices."))
+    }
 
     @OptionGroup var subject: PauseSubject
 

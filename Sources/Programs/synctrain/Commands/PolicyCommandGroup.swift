@@ -3,22 +3,26 @@ import ControlAPI
 import Phrases
 
 struct PolicyCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "policy",
-        abstract: translated("Show or suspend the policies for metered connections and low battery."),
-        discussion: translated(
-            """
-            NetworkManager reports whether the connection is metered, UPower whether the machine runs on battery; \
-            [policies] in config.toml sets what may be transferred then. `synctrain policy` alone shows what applies \
-            now.
-            """),
-        subcommands: [PolicyShowCommand.self, PolicyIgnoreCommand.self, PolicyApplyCommand.self],
-        defaultSubcommand: PolicyShowCommand.self)
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "policy",
+            abstract: translated("Show or suspend the policies for metered connections and low battery."),
+            discussion: translated(
+                """
+                NetworkManager reports whether the connection is metered, UPower whether the machine runs on battery; \
+                [policies] in config.toml sets what may be transferred then. `synctrain policy` alone shows what applies \
+                now.
+                """),
+            subcommands: [PolicyShowCommand.self, PolicyIgnoreCommand.self, PolicyApplyCommand.self],
+            defaultSubcommand: PolicyShowCommand.self)
+    }
 }
 
 struct PolicyShowCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: translated("Show connection, battery and the policies in effect."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show", abstract: translated("Show connection, battery and the policies in effect."))
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -35,12 +39,14 @@ struct PolicyShowCommand: RunnableCommand {
 }
 
 struct PolicyIgnoreCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ignore", abstract: translated("Suspend all policies."),
-        discussion: translated(
-            """
-            Lasts until `synctrain policy apply`, until the time given by --for has passed, or until the agent stops.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ignore", abstract: translated("Suspend all policies."),
+            discussion: translated(
+                """
+                Lasts until `synctrain policy apply`, until the time given by --for has passed, or until the agent stops.
+                """))
+    }
 
     @Option(
         name: .customLong("for"),
@@ -59,8 +65,10 @@ struct PolicyIgnoreCommand: RunnableCommand {
 }
 
 struct PolicyApplyCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "apply", abstract: translated("Re-enable suspended policies."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "apply", abstract: translated("Re-enable suspended policies."))
+    }
 
     @OptionGroup var global: GlobalOptions
 

@@ -3,17 +3,19 @@ import ControlAPI
 import Phrases
 
 struct ReachCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reach",
-        abstract: translated("Show how this device is reached and what was tried to reach others."),
-        discussion: translated(
-            """
-            Shows the addresses announced to discovery servers, the relay in use, what each router answered when asked to \
-            forward the port, and for each device the links in use and the addresses that failed, with the reason.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "reach",
+            abstract: translated("Show how this device is reached and what was tried to reach others."),
+            discussion: translated(
+                """
+                Shows the addresses announced to discovery servers, the relay in use, what each router answered when asked to \
+                forward the port, and for each device the links in use and the addresses that failed, with the reason.
 
-            With --test, up to three connected synctrain devices try to connect to this one, those in other networks first, and \
-            report what came of each address.
-            """))
+                With --test, up to three connected synctrain devices try to connect to this one, those in other networks first, and \
+                report what came of each address.
+                """))
+    }
 
     @Flag(help: ArgumentHelp(translated("Ask connected devices to connect to this one.")))
     var test = false

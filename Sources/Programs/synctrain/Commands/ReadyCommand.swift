@@ -5,17 +5,20 @@ import Glibc
 import Phrases
 
 struct ReadyCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ready", abstract: translated("Show whether everything selected is here, before you go offline."),
-        discussion: translated(
-            """
-            For each folder: all of the selection is here; or how much of it is, how long the rest takes at the rate of \
-            the last seconds, whether it fits on the disk and which device it waits for. Exits with 0 if every folder \
-            is ready (with --by: is or will be ready by then), else with 1. `synctrain wait` blocks until it is.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ready",
+            abstract: translated("Show whether everything selected is here, before you go offline."),
+            discussion: translated(
+                """
+                For each folder: all of the selection is here; or how much of it is, how long the rest takes at the rate of \
+                the last seconds, whether it fits on the disk and which device it waits for. Exits with 0 if every folder \
+                is ready (with --by: is or will be ready by then), else with 1. `synctrain wait` blocks until it is.
 
-              synctrain ready --by 08:00
-              synctrain ready photos --json
-            """))
+                  synctrain ready --by 08:00
+                  synctrain ready photos --json
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?

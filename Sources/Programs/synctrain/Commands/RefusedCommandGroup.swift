@@ -3,20 +3,24 @@ import ControlAPI
 import Phrases
 
 struct RefusedCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "refused", abstract: translated("Review refused changes from read-only devices."),
-        discussion: translated(
-            """
-            Changes from a device whose role in a folder is read (`synctrain folder role`) are not applied here. \
-            They are listed until they are accepted or reverted, or until that device has the folder's version \
-            again.
-            """),
-        subcommands: [RefusedListCommand.self, RefusedAcceptCommand.self, RefusedRevertCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "refused", abstract: translated("Review refused changes from read-only devices."),
+            discussion: translated(
+                """
+                Changes from a device whose role in a folder is read (`synctrain folder role`) are not applied here. \
+                They are listed until they are accepted or reverted, or until that device has the folder's version \
+                again.
+                """),
+            subcommands: [RefusedListCommand.self, RefusedAcceptCommand.self, RefusedRevertCommand.self])
+    }
 }
 
 struct RefusedListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List refused changes and the versions in the folder."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List refused changes and the versions in the folder."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?
@@ -118,13 +122,15 @@ extension RefusedSettling {
 }
 
 struct RefusedAcceptCommand: RefusedSettling {
-    static let configuration = CommandConfiguration(
-        commandName: "accept", abstract: translated("Accept refused changes."),
-        discussion: translated(
-            """
-            Accepts exactly the versions that are listed; later changes by the device are refused again. Asks for \
-            confirmation if files would be replaced or deleted.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "accept", abstract: translated("Accept refused changes."),
+            discussion: translated(
+                """
+                Accepts exactly the versions that are listed; later changes by the device are refused again. Asks for \
+                confirmation if files would be replaced or deleted.
+                """))
+    }
     static let action = RefusalRequest.Action.accept
 
     @OptionGroup var chosen: RefusedChoice
@@ -145,14 +151,16 @@ struct RefusedAcceptCommand: RefusedSettling {
 }
 
 struct RefusedRevertCommand: RefusedSettling {
-    static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: translated("Revert refused changes on the devices that made them."),
-        discussion: translated(
-            """
-            Announces the folder's versions as newer than the changes: the devices restore the old contents and \
-            delete what they added. Their changes are lost unless they keep old versions, so it asks for \
-            confirmation. Only files on this disk can be restored.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "revert", abstract: translated("Revert refused changes on the devices that made them."),
+            discussion: translated(
+                """
+                Announces the folder's versions as newer than the changes: the devices restore the old contents and \
+                delete what they added. Their changes are lost unless they keep old versions, so it asks for \
+                confirmation. Only files on this disk can be restored.
+                """))
+    }
     static let action = RefusalRequest.Action.revert
 
     @OptionGroup var chosen: RefusedChoice
@@ -169,16 +177,18 @@ struct RefusedRevertCommand: RefusedSettling {
 }
 
 struct FolderRoleCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "role", abstract: translated("Set the role of a device in a folder."),
-        discussion: translated(
-            """
-            read: the device receives everything, but its changes are refused here (`synctrain refused`); write \
-            (default): its changes are applied; admin: devices and folders that it offers are also added. Each \
-            synctrain device sets roles for itself: a device that grants write propagates the changes as its own.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "role", abstract: translated("Set the role of a device in a folder."),
+            discussion: translated(
+                """
+                read: the device receives everything, but its changes are refused here (`synctrain refused`); write \
+                (default): its changes are applied; admin: devices and folders that it offers are also added. Each \
+                synctrain device sets roles for itself: a device that grants write propagates the changes as its own.
 
-            Example: synctrain folder role photos tablet read
-            """))
+                Example: synctrain folder role photos tablet read
+                """))
+    }
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 

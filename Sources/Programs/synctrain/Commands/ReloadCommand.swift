@@ -3,14 +3,16 @@ import ControlAPI
 import Phrases
 
 struct ReloadCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: translated("Reload the configuration file."),
-        discussion: translated(
-            """
-            Use this after editing the file. If the file has an error, the line is shown and nothing changes. Lists the \
-            changed settings and those that need a restart of the agent. Asks for confirmation if the file no longer lists any devices \
-            or any folders.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "reload", abstract: translated("Reload the configuration file."),
+            discussion: translated(
+                """
+                Use this after editing the file. If the file has an error, the line is shown and nothing changes. Lists the \
+                changed settings and those that need a restart of the agent. Asks for confirmation if the file no longer lists any devices \
+                or any folders.
+                """))
+    }
 
     @OptionGroup var global: GlobalOptions
 

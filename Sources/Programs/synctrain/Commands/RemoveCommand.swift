@@ -4,14 +4,16 @@ import ControlAPI
 import Phrases
 
 struct RemoveCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rm", abstract: translated("Delete files and directories on all devices."),
-        discussion: translated(
-            """
-            Deletes files whether or not they are on this disk; the other devices delete their copies once they are \
-            connected. Names the devices that have the files and asks for confirmation. To free space on this device \
-            only, use `synctrain deselect`.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rm", abstract: translated("Delete files and directories on all devices."),
+            discussion: translated(
+                """
+                Deletes files whether or not they are on this disk; the other devices delete their copies once they are \
+                connected. Names the devices that have the files and asks for confirmation. To free space on this device \
+                only, use `synctrain deselect`.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]

@@ -3,13 +3,18 @@ import ControlAPI
 import Phrases
 
 struct ResetCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: translated("Rebuild stored state."), subcommands: [ResetIndexCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "reset", abstract: translated("Rebuild stored state."), subcommands: [ResetIndexCommand.self])
+    }
 }
 
 struct ResetIndexCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "index", abstract: translated("Rebuild the index from the other devices. Files are not touched."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "index",
+            abstract: translated("Rebuild the index from the other devices. Files are not touched."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Folder id; all folders if omitted.")))
     var folder: String?

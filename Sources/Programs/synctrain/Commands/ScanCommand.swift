@@ -3,9 +3,11 @@ import ControlAPI
 import Phrases
 
 struct ScanCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: translated("Scan folders for local changes now, and wait."),
-        discussion: translated("Exits with 2 if some files could not be read."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "scan", abstract: translated("Scan folders for local changes now, and wait."),
+            discussion: translated("Exits with 2 if some files could not be read."))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Files, directories or folder ids; every folder that is not paused if omitted.")),

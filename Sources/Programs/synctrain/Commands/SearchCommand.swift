@@ -6,16 +6,18 @@ import Phrases
 extension SearchFilter.Kind: ExpressibleByArgument {}
 
 struct SearchCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "search", abstract: translated("Search the index for names, present on this device or not."),
-        discussion: translated(
-            """
-            A name matches if it contains the text; case is ignored. If the text contains a /, the whole path is \
-            matched. The options below narrow the search to files of a kind, age, size or device; then the text may be \
-            omitted. Prints FOLDER:path, which every command accepts.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "search", abstract: translated("Search the index for names, present on this device or not."),
+            discussion: translated(
+                """
+                A name matches if it contains the text; case is ignored. If the text contains a /, the whole path is \
+                matched. The options below narrow the search to files of a kind, age, size or device; then the text may be \
+                omitted. Prints FOLDER:path, which every command accepts.
 
-            Example: synctrain search --kind video --over 1G --device here
-            """))
+                Example: synctrain search --kind video --over 1G --device here
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Text to find.")))
     var text: String?

@@ -4,16 +4,18 @@ import ControlAPI
 import Phrases
 
 struct SelectCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "select", abstract: translated("Keep files and directories on this device."),
-        discussion: translated(
-            """
-            Selecting a directory selects everything below it, now and in future. A path that does not exist yet is \
-            kept once it appears. The selection is stored in the folder's .stignore; lines that you wrote yourself \
-            stay as they are.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "select", abstract: translated("Keep files and directories on this device."),
+            discussion: translated(
+                """
+                Selecting a directory selects everything below it, now and in future. A path that does not exist yet is \
+                kept once it appears. The selection is stored in the folder's .stignore; lines that you wrote yourself \
+                stay as they are.
 
-            With --list: the paths selected by name, as FOLDER:path.
-            """))
+                With --list: the paths selected by name, as FOLDER:path.
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Files and directories; with --list the id of one folder.")), completion: .file())
@@ -69,16 +71,18 @@ struct SelectCommand: RunnableCommand {
 }
 
 struct DeselectCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "deselect",
-        abstract: translated("Stop keeping files and directories on this device and free their space."),
-        discussion: translated(
-            """
-            Frees files of which enough other devices have the same content (the folder's `min-copies`, one by \
-            default, according to their last report). Everything else stays and is listed with the reason; \
-            `synctrain extraneous list` shows it later. Nothing is deleted on other devices; for that, use \
-            `synctrain rm --everywhere`. Part of a selected directory can be deselected.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "deselect",
+            abstract: translated("Stop keeping files and directories on this device and free their space."),
+            discussion: translated(
+                """
+                Frees files of which enough other devices have the same content (the folder's `min-copies`, one by \
+                default, according to their last report). Everything else stays and is listed with the reason; \
+                `synctrain extraneous list` shows it later. Nothing is deleted on other devices; for that, use \
+                `synctrain rm --everywhere`. Part of a selected directory can be deselected.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Files and directories.")), completion: .file())
     var paths: [String]

@@ -4,15 +4,17 @@ import ControlAPI
 import Phrases
 
 struct ServeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "serve",
-        abstract: translated("Serve a directory as a web site on this machine, downloading files on demand."),
-        discussion: translated(
-            """
-            Prints the site's address and serves it until Ctrl-C. A directory is shown as its index.html or as a \
-            list of its contents. Pages and scripts run as on any site, under a host name of their own, and cannot \
-            reach the agent's page. Anyone who has the address can read the directory.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "serve",
+            abstract: translated("Serve a directory as a web site on this machine, downloading files on demand."),
+            discussion: translated(
+                """
+                Prints the site's address and serves it until Ctrl-C. A directory is shown as its index.html or as a \
+                list of its contents. Pages and scripts run as on any site, under a host name of their own, and cannot \
+                reach the agent's page. Anyone who has the address can read the directory.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Directory.")), completion: .directory)
     var directory: String

@@ -3,19 +3,21 @@ import ControlAPI
 import Phrases
 
 struct SetupCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "setup", abstract: translated("Set up this device step by step."),
-        discussion: translated(
-            """
-            Asks for the name of this device, starts the agent, finds another device, waits until that one has accepted \
-            this one, takes folders that it offers, and selects the first directories. Everything has a default, and \
-            `setup` can be run again: what was done is not asked for again.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "setup", abstract: translated("Set up this device step by step."),
+            discussion: translated(
+                """
+                Asks for the name of this device, starts the agent, finds another device, waits until that one has accepted \
+                this one, takes folders that it offers, and selects the first directories. Everything has a default, and \
+                `setup` can be run again: what was done is not asked for again.
 
-            With --yes nothing is asked: the options say what is added and selected.
+                With --yes nothing is asked: the options say what is added and selected.
 
-            Example: synctrain setup
-            Example: synctrain setup --yes --name laptop --device DEVICE-ID --address 192.168.1.5 --into ~/Library
-            """))
+                Example: synctrain setup
+                Example: synctrain setup --yes --name laptop --device DEVICE-ID --address 192.168.1.5 --into ~/Library
+                """))
+    }
 
     @OptionGroup var options: InitOptions
 

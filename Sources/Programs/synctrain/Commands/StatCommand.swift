@@ -3,8 +3,10 @@ import ControlAPI
 import Phrases
 
 struct StatCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stat", abstract: translated("Show details of a file or directory."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "stat", abstract: translated("Show details of a file or directory."))
+    }
 
     @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String

@@ -3,8 +3,10 @@ import ControlAPI
 import Phrases
 
 struct StatusCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "status", abstract: translated("Show connections, folders and transfers."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "status", abstract: translated("Show connections, folders and transfers."))
+    }
 
     @Flag(
         name: [.short, .long],

@@ -3,16 +3,18 @@ import ControlAPI
 import Phrases
 
 struct ThumbnailCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "thumbnail",
-        abstract: translated("Write a thumbnail of a photo or film as a JPEG."),
-        discussion: translated(
-            """
-            The thumbnail has at most 255 by 255 pixels. For a file that is not present only the necessary blocks \
-            are downloaded: a photo's embedded preview, a film's first frame. libvips and ffmpeg create it in a \
-            sandbox (Debian packages bubblewrap, libvips-tools and ffmpeg), and it is cached; [thumbnails] in the \
-            configuration sets where.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "thumbnail",
+            abstract: translated("Write a thumbnail of a photo or film as a JPEG."),
+            discussion: translated(
+                """
+                The thumbnail has at most 255 by 255 pixels. For a file that is not present only the necessary blocks \
+                are downloaded: a photo's embedded preview, a film's first frame. libvips and ffmpeg create it in a \
+                sandbox (Debian packages bubblewrap, libvips-tools and ffmpeg), and it is cached; [thumbnails] in the \
+                configuration sets where.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("Photo or film.")), completion: .file())
     var path: String

@@ -4,8 +4,10 @@ import Phrases
 import Synchronization
 
 struct TreeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "tree", abstract: translated("Show a directory of the global index as a tree."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "tree", abstract: translated("Show a directory of the global index as a tree."))
+    }
 
     @Argument(help: ArgumentHelp(translated("Directory; the current directory if omitted.")), completion: .file())
     var path = "."

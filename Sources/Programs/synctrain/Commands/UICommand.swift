@@ -3,28 +3,30 @@ import ControlAPI
 import Phrases
 
 struct UICommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "ui", abstract: translated("Open the web page in a browser, logged in."),
-        discussion: translated(
-            """
-            Creates a login link for one browser, writes a file in the runtime directory that redirects to it, and \
-            opens that file with $SYNCTRAIN_OPEN or `xdg-open`. The link works once and for one minute; the login \
-            lasts for 30 days without use, for 180 days at most, until --logout, or until the agent is started at \
-            another port. A sandboxed browser (snap, flatpak) may not be able to read the file: use --no-open and \
-            open the link in it.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "ui", abstract: translated("Open the web page in a browser, logged in."),
+            discussion: translated(
+                """
+                Creates a login link for one browser, writes a file in the runtime directory that redirects to it, and \
+                opens that file with $SYNCTRAIN_OPEN or `xdg-open`. The link works once and for one minute; the login \
+                lasts for 30 days without use, for 180 days at most, until --logout, or until the agent is started at \
+                another port. A sandboxed browser (snap, flatpak) may not be able to read the file: use --no-open and \
+                open the link in it.
 
-            With a path, the page shows that file or directory.
+                With a path, the page shows that file or directory.
 
-            Other machines reach the page if `http.listen` is an address of theirs and `http.network` is true. It is then \
-            encrypted, and browsers log in with a password. On a NAS without a screen:
+                Other machines reach the page if `http.listen` is an address of theirs and `http.network` is true. It is then \
+                encrypted, and browsers log in with a password. On a NAS without a screen:
 
-              synctrain ui --set-password
-              synctrain config set http.network true
-              synctrain config set http.listen 0.0.0.0:8394
+                  synctrain ui --set-password
+                  synctrain config set http.network true
+                  synctrain config set http.listen 0.0.0.0:8394
 
-            and restart the agent. --set-password asks twice for the password, or reads one line of standard input, and \
-            logs out all browsers.
-            """))
+                and restart the agent. --set-password asks twice for the password, or reads one line of standard input, and \
+                logs out all browsers.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("File or directory to show.")), completion: .file())
     var path: String?

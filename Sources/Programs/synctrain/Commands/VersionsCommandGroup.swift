@@ -4,21 +4,25 @@ import Phrases
 import Synchronization
 
 struct VersionsCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "versions", abstract: translated("List and restore archived versions of files."),
-        discussion: translated(
-            """
-            If `versions` in a folder's configuration is trashcan, simple or staggered, the folder archives files \
-            that other devices replace or delete, with Syncthing's names and rules. Files that you delete or change \
-            on this device are not archived.
-            """),
-        subcommands: [VersionsListCommand.self, VersionsShowCommand.self, VersionsRestoreCommand.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "versions", abstract: translated("List and restore archived versions of files."),
+            discussion: translated(
+                """
+                If `versions` in a folder's configuration is trashcan, simple or staggered, the folder archives files \
+                that other devices replace or delete, with Syncthing's names and rules. Files that you delete or change \
+                on this device are not archived.
+                """),
+            subcommands: [VersionsListCommand.self, VersionsShowCommand.self, VersionsRestoreCommand.self])
+    }
 }
 
 struct VersionsListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: translated("List archived versions."),
-        discussion: translated("Prints archive time, size, modification time and FOLDER:path, oldest first."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "list", abstract: translated("List archived versions."),
+            discussion: translated("Prints archive time, size, modification time and FOLDER:path, oldest first."))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("File, directory or folder id; all folders if omitted.")), completion: .file())
@@ -39,9 +43,11 @@ struct VersionsListCommand: RunnableCommand {
 }
 
 struct VersionsShowCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: translated("Show the archived versions of a file and their paths."),
-        discussion: translated("Any program can read the archived files; do not change them."))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show", abstract: translated("Show the archived versions of a file and their paths."),
+            discussion: translated("Any program can read the archived files; do not change them."))
+    }
 
     @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String
@@ -67,13 +73,15 @@ struct VersionsShowCommand: RunnableCommand {
 }
 
 struct VersionsRestoreCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: translated("Restore an archived version, on this device and all others."),
-        discussion: translated(
-            """
-            The restored version becomes the newest. If the file exists, asks for confirmation and archives the \
-            current version. The archive keeps the restored version, too.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "restore", abstract: translated("Restore an archived version, on this device and all others."),
+            discussion: translated(
+                """
+                The restored version becomes the newest. If the file exists, asks for confirmation and archives the \
+                current version. The archive keeps the restored version, too.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("File.")), completion: .file())
     var path: String

@@ -4,15 +4,17 @@ import TransportVirtual
 
 /// A virtual radio as a process: for demonstrations and tests on machines without Bluetooth.
 struct VirtualAirCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "virtual-air", abstract: "Simulate a Bluetooth LE radio for agents on this machine.",
-        discussion: """
-            Agents started with SYNCTRAIN_VIRTUAL_AIR=SOCKET use it: they listen on virtual://NAME and dial each \
-            other there. Prints `ready` and runs until interrupted.
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "virtual-air", abstract: "Simulate a Bluetooth LE radio for agents on this machine.",
+            discussion: """
+                Agents started with SYNCTRAIN_VIRTUAL_AIR=SOCKET use it: they listen on virtual://NAME and dial each \
+                other there. Prints `ready` and runs until interrupted.
 
-            Settings: \(RadioConditions.settings.map { "\($0.name) (\($0.meaning))" }.joined(separator: "; ")).
-            """,
-        shouldDisplay: false)
+                Settings: \(RadioConditions.settings.map { "\($0.name) (\($0.meaning))" }.joined(separator: "; ")).
+                """,
+            shouldDisplay: false)
+    }
 
     @Argument(help: "Path of the socket to create.")
     var socket: String

@@ -4,14 +4,16 @@ import Phrases
 import Synchronization
 
 struct WaitCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "wait", abstract: translated("Wait until folders or paths are up to date."),
-        discussion: translated(
-            """
-            A path is up to date when it is present in the newest version; for a directory, when everything selected \
-            in it is. A path that no device has yet is waited for. Exits with 7 on timeout, and with 1 if a folder \
-            is halted, paused or cannot continue, or if a path is not selected.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "wait", abstract: translated("Wait until folders or paths are up to date."),
+            discussion: translated(
+                """
+                A path is up to date when it is present in the newest version; for a directory, when everything selected \
+                in it is. A path that no device has yet is waited for. Exits with 7 on timeout, and with 1 if a folder \
+                is halted, paused or cannot continue, or if a path is not selected.
+                """))
+    }
 
     @Argument(
         help: ArgumentHelp(translated("Folder ids and paths; all folders that are not paused if omitted.")),

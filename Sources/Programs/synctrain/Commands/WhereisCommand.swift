@@ -3,15 +3,17 @@ import ControlAPI
 import Phrases
 
 struct WhereisCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "whereis",
-        abstract: translated("List the devices that have a file or the contents of a directory."),
-        discussion: translated(
-            """
-            `complete`: all of it, in the newest version; `partly`: some files of a directory, or on this device \
-            some blocks of a file; `older`, `other`: another version; `not-kept`: known there but not selected; \
-            `unknown`: the device has not reported yet. Exits with 5 if no other device has a complete copy.
-            """))
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "whereis",
+            abstract: translated("List the devices that have a file or the contents of a directory."),
+            discussion: translated(
+                """
+                `complete`: all of it, in the newest version; `partly`: some files of a directory, or on this device \
+                some blocks of a file; `older`, `other`: another version; `not-kept`: known there but not selected; \
+                `unknown`: the device has not reported yet. Exits with 5 if no other device has a complete copy.
+                """))
+    }
 
     @Argument(help: ArgumentHelp(translated("File or directory.")), completion: .file())
     var path: String

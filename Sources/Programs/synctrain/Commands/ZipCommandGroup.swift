@@ -3,18 +3,23 @@ import ControlAPI
 import Phrases
 
 struct ZipCommandGroup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "zip", abstract: translated("Read zip files and ISO images without downloading them completely."),
-        subcommands: [List.self, Cat.self])
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "zip",
+            abstract: translated("Read zip files and ISO images without downloading them completely."),
+            subcommands: [List.self, Cat.self])
+    }
 
     struct List: RunnableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "ls", abstract: translated("List the contents of an archive, one path per line."),
-            discussion: translated(
-                """
-                Only the blocks of the archive's directory are downloaded. With -l: size, modification time, path \
-                and remarks.
-                """))
+        static var configuration: CommandConfiguration {
+            CommandConfiguration(
+                commandName: "ls", abstract: translated("List the contents of an archive, one path per line."),
+                discussion: translated(
+                    """
+                    Only the blocks of the archive's directory are downloaded. With -l: size, modification time, path \
+                    and remarks.
+                    """))
+        }
 
         @Argument(
             help: ArgumentHelp(translated("Zip file or ISO image, present on this device or not.")), completion: .file()
@@ -58,15 +63,17 @@ struct ZipCommandGroup: ParsableCommand {
     }
 
     struct Cat: RunnableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "cat", abstract: translated("Extract a file from an archive."),
-            discussion: translated(
-                """
-                Only the blocks of that file are downloaded. A zip's checksum is verified before the last bytes are \
-                written. The path is one printed by `zip ls`; if several files have that path, the last one is used.
+        static var configuration: CommandConfiguration {
+            CommandConfiguration(
+                commandName: "cat", abstract: translated("Extract a file from an archive."),
+                discussion: translated(
+                    """
+                    Only the blocks of that file are downloaded. A zip's checksum is verified before the last bytes are \
+                    written. The path is one printed by `zip ls`; if several files have that path, the last one is used.
 
-                Example: synctrain zip cat library:backup.zip letters/anna.txt -o anna.txt
-                """))
+                    Example: synctrain zip cat library:backup.zip letters/anna.txt -o anna.txt
+                    """))
+        }
 
         @Argument(
             help: ArgumentHelp(translated("Zip file or ISO image, present on this device or not.")), completion: .file()
