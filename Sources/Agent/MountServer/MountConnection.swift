@@ -87,7 +87,7 @@ final class MountConnection: Sendable {
 
     /// What is to be done with a frame.
     enum Work {
-        /// `run` is to have it: nobody was greeted yet, or it is no request.
+        /// `run` handles it: the mount was not greeted yet, or it is not a request.
         case forRun
         case done
         case now(Taken)

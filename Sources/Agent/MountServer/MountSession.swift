@@ -16,8 +16,8 @@ package struct MountGreeting: Sendable {
 
 /// What answers a mount: one folder, from the mount's first message to the end of its connection.
 package protocol MountSession: Sendable {
-    /// What needs nothing but the index and the disk, which the caller's thread waits for. Nil for all else, of which nothing was done:
-    /// then `answer` is asked.
+    /// Answers a request that needs only the index and the disk, and blocks the caller's thread for them. Nil for any other request;
+    /// nothing was done for it then, and `answer` is called.
     func answerNow(_ request: MountRequest) -> MountReply?
     /// Never throws: what cannot be done is an answer, too. A cancelled task's answer is not sent.
     func answer(_ request: MountRequest) async -> MountReply

@@ -131,7 +131,7 @@ extension Endpoints {
         fields: Query.folder.fields, write: { (folder: String?) in folder.map { [("folder", $0)] } ?? [] },
         read: { $0["folder"] })
 
-    /// What names contain, which may be left out where a filter says what is asked for.
+    /// The text that names contain; optional with a filter.
     private static let sought = QueryPart<(text: String, filter: SearchFilter)>(
         fields: [
             RequestField(name: "text", value: .text(length: 0...Int.max), description: "Needed without a filter.")

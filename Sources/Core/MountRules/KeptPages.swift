@@ -1,8 +1,8 @@
 /// Whether the kernel may use its pages of a file on this disk again for the next who opens it. Pure.
 ///
 /// It may when nothing of what a disk says of the file has changed since it was last opened, and what it said then could not have
-/// missed a change: a disk's clock goes in steps, and two changes within one look the same. Whoever changes it later has to open it for
-/// writing first, or had it open then.
+/// missed a change: a disk's clock goes in steps, and two changes within one look the same. A program that changes it later has to open it
+/// for writing first, or had it open then.
 package struct KeptPages: Sendable {
     /// What fstat(2) says of a file; times in nanoseconds since 1970.
     package struct Stamp: Equatable, Sendable {

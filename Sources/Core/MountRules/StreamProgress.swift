@@ -30,7 +30,7 @@ package struct StreamProgress: Equatable, Sendable {
     /// A reader waits for a block.
     package mutating func awaited(_ block: Int) {
         wantedEnd = max(wantedEnd, block &+ 1)
-        // Whoever reads one block and leaves has nothing fetched in vain.
+        // Nothing is fetched in vain for a program that reads one block and closes the file.
         if block > first { ahead = min(limit, max(1, ahead &* 2)) }
     }
 

@@ -42,7 +42,7 @@ package struct Phrase: Hashable, Sendable {
         }
     }
 
-    /// Nil where a text of the same form says as much: what JSON leaves out.
+    /// Nil for a verbatim text, which the plain message beside it already has; JSON omits it.
     package var unlessVerbatim: Phrase? { isVerbatim ? nil : self }
 
     /// This with a full stop at its end, in whatever language, unless it ends a sentence there already.

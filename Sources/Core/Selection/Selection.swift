@@ -16,7 +16,7 @@ public struct Selection: Sendable, Equatable {
     private let foldedCase: PatternTable?
     /// What each pattern says when it is the one that decides.
     private let decisions: [Decision]
-    /// The first line that leaves out names which it does not spell; none if there is no such line.
+    /// The first line that excludes names by a pattern rather than by a literal path; none if there is no such line.
     private let firstOpenLeavingOut: PathTrie.LineIndex
 
     /// A selection of everything: no patterns at all.
@@ -162,7 +162,7 @@ public struct Selection: Sendable, Equatable {
         }
     }
 
-    /// Whether a walk that looks for what is left out must open this directory.
+    /// Whether a walk that looks for excluded files must open this directory.
     ///
     /// Exact where rooted lines without wildcards decide; with others, true if in doubt. Names of the agent's own, which no line
     /// decides, are not meant.

@@ -32,7 +32,7 @@ final class ReadTerms: Sendable {
         }
     }
 
-    /// What the agent has to be told of the mount's own budget; nil if it has none.
+    /// The request that tells the agent the mount's own budget; nil if it has none.
     var setting: MountRequest? { state.withLock { $0.isOwn ? Self.setting($0.budget) : nil } }
 
     static func setting(_ budget: ReadBudget) -> MountRequest {

@@ -24,7 +24,7 @@ struct SessionKeeper: Sendable {
     let watchProgram: String?
     /// Notified when pauses may end at another time.
     let pausesChanged: Signal
-    /// Notified when folders may have to be mounted, or mounts be told of settings.
+    /// Notified when the folders to mount, or the settings of mounts, may have changed.
     let mountsChanged: Signal
     /// Notified when other devices may be absent.
     let radioChanged: Signal

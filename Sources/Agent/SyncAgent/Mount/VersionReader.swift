@@ -93,7 +93,7 @@ actor VersionReader {
         lastArrival = environment.time.monotonic()
     }
 
-    /// The same as `read` where all of it is in memory; nil if not. Whoever reads a block in parts waits for none but the first.
+    /// The same as `read` where all of it is in memory; nil if not. A program that reads a block in parts waits for the first part only.
     nonisolated func readNow(_ offset: Int64, _ count: Int) -> [UInt8]? {
         // That the beginning of a small file is read has others fetched.
         guard let range = range(offset, count), offset > 0 || !SmallFilesAhead.isSmall(file) else { return nil }

@@ -197,7 +197,7 @@ export function events(listen, missed, connected, wasOpen = false) {
   ends.add(end);
   source.onopen = () => {
     connected(true);
-    // One that has had nothing yet cannot say what it had last; nor can one that was made anew.
+    // Without an event received, as after it was made anew, it cannot tell the agent where to go on.
     if (wasOpen && !hasHeard) {
       missed();
       listen({ type: "gap" });
@@ -207,7 +207,7 @@ export function events(listen, missed, connected, wasOpen = false) {
   };
   source.onerror = () => {
     connected(false);
-    // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good, without saying why: ask, and
+    // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good and gives no reason: ask, and
     // try again later.
     if (source.readyState !== EventSource.CLOSED) return;
     ends.delete(end);
