@@ -139,6 +139,27 @@ struct DiskTraitsTests {
         #expect(directory.text("p/q/a") == "two")
     }
 
+    /// To the disk `d/a` and `D/a` are one, with one number, size and time: what goes to an archive must be called as it is asked for.
+    @Test func whatIsCalledOtherwiseGoesToNoArchive() throws {
+        try directory.write("", to: ".stfolder")
+        try directory.makeDirectory("p")
+        try directory.makeDirectory("p/D")
+        try directory.write("one", to: "p/D/a")
+        let disk = PartlyFolding(below: directory.root.path + "/p")
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        let status = try #require(try root.status(of: relative("p/D/a")))
+        let source = try relative("p/d/a")
+        #expect(
+            failure { try root.move(source, into: root, as: relative("kept"), expecting: status) }?.code
+                == .changedOnDisk)
+        #expect(failure { try root.preserve(source, as: relative("kept"), expecting: status) }?.code == .changedOnDisk)
+        #expect(directory.text("p/D/a") == "one")
+        #expect(directory.names() == [".stfolder", "p"])
+        try root.move(relative("p/D/a"), into: root, as: relative("kept"), expecting: status)
+        #expect(directory.text("kept") == "one")
+    }
+
     /// Names, permissions and times of a disk that is not known are found out by a file, which goes again.
     @Test func aDiskIsAskedByAFile() throws {
         try directory.write("", to: ".stfolder")
@@ -184,6 +205,21 @@ extension DiskTraitsTests {
         #expect(held.descriptor.obstacle(SystemError(number: ENOENT), foldsNames: true).number == ENOENT)
         #expect(root.descriptor.obstacle(SystemError(number: ENOENT), foldsNames: false).number == ENOENT)
     }
+
+    /// A share of Samba says so of a name that its character set makes too long.
+    @Test(arguments: [Replacement.nothing, .anything])
+    func aNewNameIsRefusedAsIfNothingWereThere(_ replacement: Replacement) throws {
+        try directory.write("one", to: "a")
+        let disk = PartlyFolding(below: directory.root.path + "/p")
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        disk.refusalOfRenames = ENOENT
+        let source = try relative("a")
+        #expect(
+            failure { try root.rename(source, to: relative("b"), replacing: replacement) }?.code == .nameRefused)
+        #expect(directory.text("a") == "one")
+        let top = try root.directory(nil)
+        #expect(failure { try top.move("gone", to: "b", in: top, replacing: replacement) }?.code == .notFound)
+    }
 }
 
 /// A disk that folds names in one directory and below.
@@ -193,6 +229,7 @@ private final class PartlyFolding: DiskInterposer {
     private let isShare: Bool
     private let names = FoldedNames()
     private let refused = Mutex<CInt?>(nil)
+    private let refusedRenames = Mutex<CInt?>(nil)
     private let leaves = Mutex(false)
     private let modes = Mutex<[CInt]>([])
 
@@ -214,6 +251,12 @@ private final class PartlyFolding: DiskInterposer {
         set { modes.withLock { $0 = newValue } }
     }
 
+    /// What names are not changed for.
+    var refusalOfRenames: CInt? {
+        get { refusedRenames.withLock { $0 } }
+        set { refusedRenames.withLock { $0 = newValue } }
+    }
+
     /// What files are not made for.
     var refusal: CInt? {
         get { refused.withLock { $0 } }
@@ -221,6 +264,7 @@ private final class PartlyFolding: DiskInterposer {
     }
 
     func verdict(on change: DiskChange) -> DiskVerdict {
+        if case .rename = change, let refusalOfRenames { return .fail(refusalOfRenames) }
         if case .setTimes(let file) = change { modes.withLock { $0.append(fcntl(file, F_GETFL) & O_ACCMODE) } }
         return switch change {
         case .create, .makeDirectory: if let refusal { .fail(refusal) } else { .proceed }

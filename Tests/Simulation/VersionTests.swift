@@ -30,6 +30,31 @@ import Testing
         }
     }
 
+    /// The deletion of `d/a` must not take what is `D/a` to the archive: to the disk both are one.
+    @Test(arguments: [FolderVersions.Kind.trashcan, .simple, .staggered])
+    func aDirectoryInOtherLettersKeepsItsFiles(kind: FolderVersions.Kind) async throws {
+        for seed in 1...3 as ClosedRange<UInt64> {
+            var weather = Simulation.Weather(agentCount: 2)
+            weather.versions = [.init(kind: kind), .init(kind: kind)]
+            weather.folding[1] = FoldedNames()
+            try await Simulation.run(seed: seed, weather: weather) { simulation in
+                let (first, second) = (simulation.agents[0], simulation.agents[1])
+                #expect(first.files.makeDirectory("d"))
+                for name in ["d/a", "d/b", "d/c"] { #expect(first.files.write(Self.bytes(name), to: name)) }
+                try await simulation.looks(first)
+                #expect(try await simulation.settle() == [])
+
+                #expect(first.files.rename("d", to: "D"))
+                try await simulation.looks(first)
+                #expect(try await simulation.settle() == [])
+                for agent in [first, second] {
+                    #expect(Self.files(agent) == ["D/a": "d/a", "D/b": "d/b", "D/c": "d/c"])
+                    #expect(try await simulation.indexProblems(of: agent) == [])
+                }
+            }
+        }
+    }
+
     private static func archived(_ agent: SimulatedAgent) -> [String] {
         agent.files.allNames(below: ".stversions", all: true).compactMap { name in
             agent.files.read(name).map { String(decoding: $0, as: UTF8.self) }

@@ -220,8 +220,23 @@ package final class Directory: Sendable {
         renameTo(other, in: self, from: name, flags: CLINUX_RENAME_EXCHANGE)
     }
 
-    /// Moves `name` to `target` in `destination`, if what is there is as `replacement` says.
+    /// Moves `name` to `target` in `destination`, if what is there is as `replacement` says. Throws `nameRefused` if the disk cannot
+    /// have the new name.
     func move(
+        _ name: String, to target: String, in destination: Directory, replacing replacement: Replacement
+    ) throws(FileAccessError) {
+        do throws(FileAccessError) {
+            try moveOrFail(name, to: target, in: destination, replacing: replacement)
+        } catch {
+            // A share of Samba says of a name that its character set makes too long that nothing is there.
+            guard error.code == .notFound, (try? status(ofName: name)) != nil,
+                case .success(let directory) = destination.descriptor.rawStatus(), directory.st_nlink > 0
+            else { throw error }
+            throw FileAccessError(.nameRefused, .rename, path: destination.displayPath(of: target))
+        }
+    }
+
+    private func moveOrFail(
         _ name: String, to target: String, in destination: Directory, replacing replacement: Replacement
     ) throws(FileAccessError) {
         let path = destination.displayPath(of: target)

@@ -18,6 +18,7 @@ extension RootDirectory {
         durability: Durability = .immediate
     ) throws(FileAccessError) -> FileStatus {
         let root = root ?? self
+        try checkSpelling(of: source, .link)
         let from = try directory(source.parent)
         let to = try root.directory(target.parent)
         try from.check(source.name, isStill: expected)
@@ -48,6 +49,7 @@ extension RootDirectory {
         _ source: RelativePath, into root: RootDirectory, as target: RelativePath, expecting expected: FileStatus,
         durability: Durability = .immediate
     ) throws(FileAccessError) {
+        try checkSpelling(of: source, .rename)
         let from = try directory(source.parent)
         let to = try root.directory(target.parent)
         try from.check(source.name, isStill: expected)
@@ -75,6 +77,12 @@ extension RootDirectory {
         guard durability == .immediate else { return }
         try to.synchronize()
         try from.synchronize()
+    }
+
+    /// Throws `changedOnDisk` if the disk takes `path` for something that is called otherwise: `dir/a` for `DIR/a`, which has the same
+    /// number, size and times.
+    private func checkSpelling(of path: RelativePath, _ operation: FileAccessError.Operation) throws(FileAccessError) {
+        guard try twin(of: path) == nil else { throw FileAccessError(.changedOnDisk, operation, path: path.text) }
     }
 
     private static func link(

@@ -328,12 +328,14 @@ struct PlanExecution {
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .remove, path: path.text)
         }
+        let root = root
         if let archive = try archive(for: expected) {
+            // What the disk folds to this name has been renamed, and is to stay.
+            guard try await onDisk({ try root.twin(of: path) }) == nil else { return }
             try await changeDisk { _ = try archive.take(path, expecting: expected, durability: .deferred) }
             archived.insert(path)
             return
         }
-        let root = root
         _ = try await changeDisk { try root.remove(path, expecting: expected, durability: .deferred) }
     }
 
