@@ -114,6 +114,29 @@ import Testing
         }
     }
 
+    /// Whatever fails on the way: the index has no file here that has gone. It would take another one, written at the name, for the
+    /// one that others keep.
+    @Test func whatHasGoneIsForgottenWhenTheDiskFails() async throws {
+        var failures: [String] = []
+        for moment in 0..<60 {
+            let failed = Mutex<String?>(nil)
+            try await pair(seed: UInt64(moment + 1)) { simulation, _, second in
+                second.disk.planFailure(EIO, after: moment)
+                _ = await simulation.deselect(["d"], at: second)
+                let words = second.disk.endFailure()
+                failed.withLock { $0 = words }
+                for name in Self.names {
+                    let noted = try await second.process?.index.local(SimulatedAgent.folder, name)?.status != nil
+                    #expect(!noted || second.files.read(name) != nil, "\(name) after \(words ?? "nothing failed")")
+                }
+                #expect(try await simulation.settle() == [])
+            }
+            guard let words = failed.withLock({ $0 }) else { break }
+            failures.append(words)
+        }
+        #expect(failures.contains { $0.contains("syncfs") }, "\(failures)")
+    }
+
     enum Obstacle: String, CaseIterable {
         case newHere, editedHere, editedUnseen, touched, newerThere, deletedThere, leftOutThere, notShared, twoCopies,
             receiveOnly, beingWritten, link, directory, replacedBySame, timesRestored

@@ -141,7 +141,8 @@ extension Directory {
         _ = unlink(swap)
     }
 
-    /// Removes `name` if it is `expected`. It is looked at under a name by which nobody can change it.
+    /// Removes `name` if it is `expected`. It is looked at under a name by which nobody can change it. If it throws, what was there still
+    /// is, if the disk can have it back: an error may also leave it under that other name, for the next scan.
     func remove(_ name: String, expecting expected: FileStatus) throws(FileAccessError) {
         let path = displayPath(of: name)
         let swap = SwapName(target: name, source: 0, expected: expected).text
@@ -152,7 +153,10 @@ extension Directory {
             try? move(swap, to: name, in: self, replacing: .nothing)
             throw FileAccessError(.changedOnDisk, .remove, path: path)
         }
-        try unlink(swap).orThrow(.remove, path: displayPath(of: swap))
+        let removed = unlink(swap)
+        // What could not be removed is where it was, unless the name was taken meanwhile.
+        if case .failure = removed { try? move(swap, to: name, in: self, replacing: .nothing) }
+        try removed.orThrow(.remove, path: path)
     }
 }
 

@@ -76,18 +76,41 @@ struct SpaceFreeing {
         let known = Set(names)
         let candidates = try await candidates(facts)
         var changes: [LocalChange] = []
-        for candidate in candidates {
-            try Task.checkCancellation()
-            let deed = try await deal(with: candidate)
-            note(deed, candidate, known: known)
-            switch deed {
-            case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
-            case .stays, .holds: break
+        do {
+            for candidate in candidates {
+                try Task.checkCancellation()
+                let deed = try await deal(with: candidate)
+                note(deed, candidate, known: known)
+                switch deed {
+                case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
+                case .stays(.failed, _) where await isGone(candidate): changes.append(.forget(candidate.name))
+                case .stays, .holds: break
+                }
             }
+            guard !changes.isEmpty else { return }
+            let root = folder.root
+            try await folder.onDisk { try root.synchronizeFileSystem() }
+        } catch {
+            // An index that still has what has gone would take another file at the name for the one that others keep. What a loss of
+            // power brings back is extraneous.
+            try await forget(changes)
+            throw error
         }
-        guard !changes.isEmpty else { return }
+        try await forget(changes)
+    }
+
+    /// Whether nothing has the name, as far as the disk can tell.
+    private func isGone(_ candidate: Candidate) async -> Bool {
         let root = folder.root
-        try await folder.onDisk { try root.synchronizeFileSystem() }
+        do {
+            return try await folder.onDisk { try root.status(of: candidate.path) == nil }
+        } catch {
+            return false
+        }
+    }
+
+    private mutating func forget(_ changes: [LocalChange]) async throws {
+        guard !changes.isEmpty else { return }
         try await folder.index.apply(changes, &work)
         work.log(.freed, changes.map(\.name), folder.index)
     }
