@@ -204,7 +204,18 @@ struct IndexModel {
         }
         return NeededEntry(
             file: winner.withBlocksHash.withoutBlockList.withoutSequence,
-            local: local[name].map { listed($0, hasHash: true) }, holders: entry(name).holders)
+            local: local[name].map { listed($0, hasHash: true) }, holders: entry(name).holders,
+            rivals: rivals(of: name, below: winner.version))
+    }
+
+    private func rivals(of name: String, below version: VersionVector) -> [VersionVector] {
+        let others = announced[name] ?? [:]
+        return others.keys.sorted().compactMap { device in
+            guard let file = others[device], file.kind == .file, !file.isDeleted, !file.isInvalid,
+                file.version != version
+            else { return nil }
+            return file.version
+        }
     }
 
     func neededTotals(_ names: [String]) -> NeededTotals {

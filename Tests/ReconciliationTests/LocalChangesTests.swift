@@ -255,6 +255,30 @@ import Testing
                 == S.version((S.me, 1000)))
     }
 
+    /// A device announces what nobody has, and is removed later: what it hid must not have been overtaken meanwhile.
+    @Test(arguments: [VersionVector(), S.version((S.me, 300))])
+    func whatIsFoundYieldsToWhatTheWinnerHides(base: VersionVector) throws {
+        let winner = S.file("lie", S.version((S.me, 500), (S.other, 7)))
+        let hidden = S.version((S.me, 500))
+        let before = base.isEmpty ? nil : S.here(S.file("two", base))
+        func found(_ rivals: [VersionVector]) throws -> VersionVector {
+            let update = LocalChanges.update(
+                of: "f", observed: .item(S.item("three")), previous: before, global: winner, rivals: rivals,
+                isKept: true, rules: S.rules(), unixSeconds: S.now)
+            return try set(update).file.version
+        }
+        #expect(try found([hidden]).isEmpty)
+        #expect(try found([S.version((S.other, 3)), hidden]).isEmpty)
+        // What is concurrent to all of them overtakes none.
+        #expect(try found([S.version((S.other, 3))]) == S.version((S.me, 1000)))
+        // Who has seen what is hidden changes it.
+        let current = S.here(S.file("one", hidden))
+        let update = LocalChanges.update(
+            of: "f", observed: .item(S.item("three")), previous: current, global: winner, rivals: [hidden],
+            isKept: true, rules: S.rules(), unixSeconds: S.now)
+        #expect(try set(update).file.version == S.version((S.me, 1000)))
+    }
+
     @Test func whatWasPulledBeforeACrashIsTheGlobalVersion() throws {
         let before = S.here(S.file("one", Self.v1))
         let global = S.file("two", S.version((S.other, 11)))

@@ -18,18 +18,19 @@ package enum LocalChanges {
     /// - parameters:
     ///   - previous: what this device had of the name.
     ///   - global: the name's winning announcement, those of this device included.
+    ///   - rivals: the versions of files that other devices have, and that the winning one hides.
     ///   - placed: the version that this device was about to put there when it was last heard of; its content may be on
     ///     the disk and not noted yet.
     ///   - isKept: whether the name is selected, or a directory above something selected.
     ///   - unixSeconds: now.
     package static func update(
-        of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?, placed: FileInfo? = nil,
-        isKept: Bool, rules: FolderRules, unixSeconds: Int64
+        of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?,
+        rivals: [VersionVector] = [], placed: FileInfo? = nil, isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> LocalUpdate {
         guard isKept else { return updateOfLeftOut(isOnDisk: observed != .missing, previous: previous) }
         let change = Change(
-            name: name, previous: previous, global: global.flatMap { $0.isInvalid ? nil : $0 }, placed: placed,
-            rules: rules, unixSeconds: unixSeconds)
+            name: name, previous: previous, global: global.flatMap { $0.isInvalid ? nil : $0 },
+            rivals: rivals, placed: placed, rules: rules, unixSeconds: unixSeconds)
         return switch observed {
         case .missing: change.whenMissing()
         case .unsupported: change.whenUnsupported()
@@ -57,6 +58,7 @@ private struct Change {
     let previous: LocalVersion?
     /// Valid, or nil.
     let global: FileInfo?
+    let rivals: [VersionVector]
     let placed: FileInfo?
     let rules: FolderRules
     let unixSeconds: Int64
@@ -71,6 +73,13 @@ private struct Change {
             previous.file.hasSeen(global)
         else { return global }
         return nil
+    }
+
+    /// The versions of the files that others have at the name. One below the winning one counts: the winner may be a version that
+    /// nobody has, and go with the device that announces it.
+    private var filesOfOthers: [VersionVector] {
+        guard let global, !global.isDeleted, global.kind == .file else { return rivals }
+        return rivals + [global.version]
     }
 
     private func version(changing base: VersionVector) -> VersionVector {
@@ -153,8 +162,8 @@ private struct Change {
         let isUnaware = (isNew || wasOutside) && flagsOfChange.isEmpty
         let base = previous?.file.version ?? VersionVector()
         observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
-        if rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
-            observed.version.hasSeen(global.version), isUnaware || !base.hasSeen(global.version)
+        if rules.kind == .sendReceive,
+            filesOfOthers.contains(where: { observed.version.hasSeen($0) && (isUnaware || !base.hasSeen($0)) })
         {
             // Only this device ever changed the name, and has forgotten it, or what is here did not start from that: none of
             // its counters can say that this is not the successor. It yields, as a conflict copy.

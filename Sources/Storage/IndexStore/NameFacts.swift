@@ -10,16 +10,23 @@ package struct NameFacts: Equatable, Sendable {
     package var local: LocalEntry?
     /// The other devices whose valid announcement has the winner's version, in the order of their ids.
     package var holders: [DeviceID]
+    /// The versions of files that other devices announce as theirs and that are not the winner's, in the order of their ids.
+    package var rivals: [VersionVector]
 
-    package init(name: String, global: FileInfo? = nil, local: LocalEntry? = nil, holders: [DeviceID] = []) {
+    package init(
+        name: String, global: FileInfo? = nil, local: LocalEntry? = nil, holders: [DeviceID] = [],
+        rivals: [VersionVector] = []
+    ) {
         self.name = name
         self.global = global
         self.local = local
         self.holders = holders
+        self.rivals = rivals
     }
 
     package init(_ needed: NeededEntry) {
-        self.init(name: needed.path, global: needed.file, local: needed.local, holders: needed.holders)
+        self.init(
+            name: needed.path, global: needed.file, local: needed.local, holders: needed.holders, rivals: needed.rivals)
     }
 }
 

@@ -16,11 +16,16 @@ package struct NeededEntry: Equatable, Sendable {
     package var local: LocalEntry?
     /// The other devices whose valid announcement has the winner's version, in the order of their ids.
     package var holders: [DeviceID]
+    /// The versions of files that other devices announce as theirs and that are not the winner's, in the order of their ids.
+    package var rivals: [VersionVector]
 
-    package init(file: FileInfo, local: LocalEntry? = nil, holders: [DeviceID] = []) {
+    package init(
+        file: FileInfo, local: LocalEntry? = nil, holders: [DeviceID] = [], rivals: [VersionVector] = []
+    ) {
         self.file = file
         self.local = local
         self.holders = holders
+        self.rivals = rivals
     }
 
     package var path: String { file.name }

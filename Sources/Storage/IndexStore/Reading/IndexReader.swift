@@ -117,6 +117,19 @@ final class IndexReader {
         return holders.count > 1 ? holders.sorted() : holders
     }
 
+    /// The versions of the files that other devices have instead of `winning`, in the order of their ids.
+    func rivals(of winning: Announcement, among rows: [Announcement]) -> [VersionVector] {
+        guard rows.count > 1 else { return [] }
+        let rivals = rows.compactMap { row -> (device: DeviceID, version: VersionVector)? in
+            let file = row.file
+            guard let device = devices[row.announcer], file.kind == .file, !file.isDeleted, !file.isInvalid,
+                file.version != winning.file.version
+            else { return nil }
+            return (device, file.version)
+        }
+        return rivals.sorted { $0.device < $1.device }.map(\.version)
+    }
+
     /// Whether an entry is to be listed: somebody has it, or somebody has something below it.
     static func isListed(_ entry: GlobalEntry) -> Bool {
         entry.isPresent || entry.below.count != 0

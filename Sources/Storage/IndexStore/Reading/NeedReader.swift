@@ -73,6 +73,7 @@ struct NeedReader {
         let rows = try reader.announcements(of: id)
         guard let winning = rows.first(where: { $0.announcer == winner }) else { return nil }
         var entry = NeededEntry(file: winning.file, holders: try reader.holders(of: winning, among: rows, for: id))
+        entry.rivals = reader.rivals(of: winning, among: rows)
         entry.file.name = path
         entry.file.blocksHash = try reader.blocksHash(of: winning)
         if let mine = rows.first(where: { $0.announcer == Announcement.thisDevice }) {

@@ -157,8 +157,8 @@ struct RenameForDeviceStep: FolderStep {
 
     private func update(_ facts: NameFacts, _ seen: Observation, _ folder: FolderContext) -> LocalUpdate {
         LocalChanges.update(
-            of: facts.name, observed: seen, previous: facts.localVersion, global: facts.global, isKept: true,
-            rules: folder.rules, unixSeconds: folder.now)
+            of: facts.name, observed: seen, previous: facts.localVersion, global: facts.global, rivals: facts.rivals,
+            isKept: true, rules: folder.rules, unixSeconds: folder.now)
     }
 
     private func end(of facts: NameFacts, _ folder: FolderContext) -> AnnouncementOrder.Change? {

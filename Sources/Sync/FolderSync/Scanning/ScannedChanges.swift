@@ -183,7 +183,8 @@ struct ScannedChanges: Sendable {
             }
             let update = LocalChanges.update(
                 of: seen.name, observed: observed, previous: facts.localVersion, global: facts.global,
-                placed: placed[seen.name], isKept: !folder.selection.isLeftOut(seen.name), rules: rules,
+                rivals: facts.rivals, placed: placed[seen.name], isKept: !folder.selection.isLeftOut(seen.name),
+                rules: rules,
                 unixSeconds: now)
             switch update {
             case .unchanged:
