@@ -144,6 +144,10 @@ extension Simulation {
         for (_, content) in before where !agents.contains(where: { $0.files.holds(content) }) {
             ledger.supersede(content)
         }
+        // What others count on and it has no more is as if it had been removed by hand, until they have heard of it.
+        for (_, content) in before where !agent.files.holds(content) {
+            ledger.setAside[content, default: []].insert(agent.number)
+        }
         // Nor does the device know what it has written since: if its user writes another file there, all counters of both are its own.
         for (content, writing) in ledger.alive
         where writing.author == agent.number && agent.files.content(writing.name) != content {
@@ -153,9 +157,15 @@ extension Simulation {
         hideRealTimes(agent)
         try await start(agent)
         guard isRestoring else { return }
-        // What was written before the backup, and not seen by its index, counts as written now.
+        // What was written or deleted before the backup, and not seen by its index, counts as written or deleted now: after all that
+        // this user has written since.
         for (name, _) in contents(agent) where await !isKnown(name, to: agent) {
             ledger.supersedeOwn(removedFrom: name, by: agent.number)
+        }
+        for (content, writing) in ledger.alive
+        where writing.author == agent.number && agent.files.content(writing.name) == nil {
+            let local = try? await agent.process?.index.local(SimulatedAgent.folder, writing.name)
+            if let local, local.status != nil, !local.file.isDeleted { ledger.supersede(content) }
         }
     }
 

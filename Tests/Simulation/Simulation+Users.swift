@@ -398,13 +398,14 @@ extension Simulation {
         }
     }
 
-    /// Whether one agent knows all that the other announces now; false if either is down.
+    /// Whether one agent knows what the other announces now, and no more: a device that was brought back from a backup announces less
+    /// than it did. False if either is down.
     private func hasHeard(_ agent: SimulatedAgent, of other: SimulatedAgent) async -> Bool {
         guard let theirs = other.process?.index, let ours = agent.process?.index,
             let said = try? await theirs.localIndex(of: SimulatedAgent.folder).maxSequence,
             let known = try? await ours.remoteIndex(of: SimulatedAgent.folder, device: other.id)?.maxSequence
         else { return false }
-        return known >= said
+        return known == said
     }
 
     /// Deselects a file and removes it from the disk, to have it again some day, or soon.
