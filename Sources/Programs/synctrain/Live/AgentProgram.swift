@@ -104,15 +104,23 @@ enum AgentProgram {
                 logger: logger, onListening: ready)
             // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
             // and links are closed before what carries them.
-            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
-            if let bluetooth { services.append(.init(service: bluetooth)) }
-            if let machine { services.append(.init(service: MachineFollowing(observer: machine))) }
-            if let desktop { services.append(.init(service: DesktopFollowing(desktop: desktop))) }
+            // Each with a name: the library would make one of the whole service as text, with all of its tables.
+            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+                .init(service: server, serviceName: "server")
+            ]
+            if let bluetooth { services.append(.init(service: bluetooth, serviceName: "bluetooth")) }
+            if let machine {
+                services.append(.init(service: MachineFollowing(observer: machine), serviceName: "machine"))
+            }
+            if let desktop {
+                services.append(.init(service: DesktopFollowing(desktop: desktop), serviceName: "desktop"))
+            }
             services += [
-                .init(service: agent),
-                .init(service: agent.mountServer),
-                .init(service: Settling()),
-                .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: agent, serviceName: "agent"),
+                .init(service: agent.mountServer, serviceName: "mounts"),
+                .init(service: Settling(), serviceName: "memory"),
+                .init(
+                    service: stopping, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop request"),
             ]
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
