@@ -1,4 +1,5 @@
 import BlockExchange
+import Synchronization
 import Testing
 
 @testable import IndexStore
@@ -54,6 +55,8 @@ import Testing
             file("f", version((alice, 1))), file("f/a", version((alice, 1))),
             directory("gone/d"), file("gone/d/a", version((alice, 1))), file("gone/b", version((alice, 1))),
         ]
+        // Nothing is there yet, which holds until something is written.
+        #expect(try await index.store.localOrphans(of: music, limit: 10) == [])
         var changes = here.map { LocalChange.set(LocalEntry(file: $0, status: Self.status)) }
         changes.append(.set(LocalEntry(file: directory("gone", isDeleted: true))))
         changes.append(.set(LocalEntry(file: deleted)))
@@ -61,6 +64,44 @@ import Testing
         try await index.store.applyLocal(in: music, changes) { _ in false }
         #expect(try await Set(index.store.localOrphans(of: music, limit: 10)) == ["gone/d", "gone/b", "f/a"])
         #expect(try await index.store.localOrphans(of: music, limit: 1).count == 1)
+    }
+
+    @Test func conflictCopiesAreFilesOnThisDisk() async throws {
+        let index = try await TestIndex()
+        #expect(try await index.store.conflictCopies(in: music) == [])
+        let copy = "d/a.sync-conflict-20261127-101112-ABCDEFG.txt"
+        let here = [
+            FileInfo(name: "d", kind: .directory, version: version((alice, 1))), file(copy, version((alice, 1))),
+            file("d/a.txt", version((alice, 1))),
+        ]
+        let changes = here.map { LocalChange.set(LocalEntry(file: $0, status: Self.status)) }
+        try await index.store.applyLocal(in: music, changes) { _ in false }
+        #expect(try await index.store.conflictCopies(in: music) == [copy])
+        try await index.store.applyLocal(in: music, [.forget(copy)]) { _ in false }
+        #expect(try await index.store.conflictCopies(in: music) == [])
+    }
+
+    /// What was read holds until something is written, for each folder by itself; long lists are read again.
+    @Test func namesAreRememberedUntilSomethingIsWritten() async throws {
+        let writes = WriteCount()
+        let remembered = RememberedNames(writes, countLimit: 1)
+        let reads = Mutex(0)
+        func names(_ found: [String], of folder: FolderID = music) async throws -> [String] {
+            try await remembered.names(of: folder) {
+                reads.withLock { $0 += 1 }
+                return found
+            }
+        }
+        #expect(try await names(["a"]) == ["a"])
+        #expect(try await names(["b"]) == ["a"])
+        #expect(try await names(["b"], of: FolderID("other")) == ["b"])
+        writes.add()
+        #expect(try await names(["b"]) == ["b"])
+        #expect(reads.withLock { $0 } == 3)
+        writes.add()
+        #expect(try await names(["c", "d"]) == ["c", "d"])
+        #expect(try await names(["e"]) == ["e"])
+        #expect(reads.withLock { $0 } == 5)
     }
 
     @Test func pagesOfUpdatesEndWithTheirBlocks() async throws {

@@ -15,6 +15,10 @@ package final class IndexStore: Sendable {
     package let path: String
     let pool: DatabasePool
     let quota: Quota
+    /// What was found by reading all of a folder, for as long as nothing is written.
+    let orphans: RememberedNames
+    let conflictCopies: RememberedNames
+    private let writes: WriteCount
     private let blocksCaller: Bool
 
     /// What other devices may have stored here.
@@ -35,6 +39,9 @@ package final class IndexStore: Sendable {
         self.pool = pool
         self.quota = quota
         self.blocksCaller = blocksCaller
+        writes = WriteCount()
+        orphans = RememberedNames(writes, countLimit: 0)
+        conflictCopies = RememberedNames(writes, countLimit: 1000)
     }
 
     /// Pages of the log before it is written back into the database: 16 MiB.
@@ -219,7 +226,8 @@ package final class IndexStore: Sendable {
     }
 
     func write<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
-        try await translating {
+        defer { writes.add() }
+        return try await translating {
             blocksCaller ? try blockingCaller { try pool.write(body) } : try await pool.write(body)
         }
     }
@@ -228,7 +236,8 @@ package final class IndexStore: Sendable {
     func writeRegardless<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws -> Result {
-        try await translating {
+        defer { writes.add() }
+        return try await translating {
             if blocksCaller { return try writeHere(body) }
             return try await withCheckedThrowingContinuation { continuation in
                 pool.asyncWrite(body) { _, result in continuation.resume(with: result) }

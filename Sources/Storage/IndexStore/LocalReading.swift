@@ -124,10 +124,15 @@ extension IndexStore {
     /// Names that are on this disk as far as the index knows, and the directory that they are in is not, or something else is in its
     /// place: at most `limit`, in no order. Looking through a tree from its root does not come by them.
     ///
-    /// Reads the rows of what this device has, of all folders, and those of their directories.
+    /// Reads the rows of what this device has, of all folders, and those of their directories; nothing if there were none and nothing
+    /// was written since.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
+        try await orphans.names(of: folder) { try await readLocalOrphans(of: folder, limit: limit) }
+    }
+
+    private func readLocalOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)

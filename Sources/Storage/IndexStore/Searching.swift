@@ -5,6 +5,9 @@ import GRDB
 extension IndexStore {
     /// From this many entries on two processors search.
     private static let parallelSearchFloor: Int64 = 50_000
+    private static let conflictTag = ".sync-conflict-"
+    /// Conflict copies that are counted and listed.
+    private static let conflictCopyLimit = 10_000
 
     /// Entries whose name contains `text`, or whose path does if there is a `/` in it; case does not count. Reads all
     /// names, deleted ones included, until `limit` are found; only what `children` would list is. With a filter no more than
@@ -17,6 +20,17 @@ extension IndexStore {
         _ text: String, in folder: FolderID? = nil, filter: NameFilter = NameFilter(), limit: Int = 1000
     ) async throws -> SearchResult {
         try await search(text, in: folder, filter: filter, limit: limit, halvedFrom: Self.parallelSearchFloor)
+    }
+
+    /// Files on this disk, of those that the index knows, that are called as conflict copies are: at most 10,000. Reads all names, as
+    /// `search` does, unless nothing was written since the last time.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown `folder`); `CancellationError`.
+    package func conflictCopies(in folder: FolderID) async throws -> [String] {
+        try await conflictCopies.names(of: folder) {
+            try await search(Self.conflictTag, in: folder, limit: Self.conflictCopyLimit).entries
+                .filter { $0.local?.status != nil && !$0.isDirectory }.map(\.path)
+        }
     }
 
     /// - Parameters:

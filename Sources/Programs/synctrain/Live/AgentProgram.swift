@@ -120,7 +120,8 @@ enum AgentProgram {
                 .init(service: agent.mountServer, serviceName: "mounts"),
                 .init(service: Settling(), serviceName: "memory"),
                 .init(
-                    service: stopping, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop request"),
+                    service: stopping, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop request"
+                ),
             ]
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(

@@ -8,9 +8,6 @@ import Selection
 
 /// Finds conflict copies on this disk, and says what they stand for. Reads only; needs no turn.
 package struct ConflictReading: Sendable {
-    /// Conflict copies that are counted and listed.
-    private static let copyLimit = 10_000
-
     package let folder: FolderContext
 
     package init(folder: FolderContext) {
@@ -48,14 +45,8 @@ package struct ConflictReading: Sendable {
     ///
     /// - Throws: `IndexStoreError`; `FileAccessError`; `CancellationError`.
     package func copies() async throws -> [RelativePath] {
-        let known = try await folder.index.store.search(
-            ".sync-conflict-", in: folder.id, limit: Self.copyLimit
-        ).entries
-        var copies = Set(
-            known.lazy.filter {
-                $0.local?.status != nil && !$0.isDirectory && ConflictName.original(of: $0.path) != nil
-            }
-            .compactMap { RelativePath($0.path) })
+        let known = try await folder.index.store.conflictCopies(in: folder.id)
+        var copies = Set(known.lazy.filter { ConflictName.original(of: $0) != nil }.compactMap { RelativePath($0) })
         // An ignore file that cannot be read any more halts the folder; here it only says where to look.
         let selected = (try? folder.selectionEditor().list()) ?? []
         let parents = Set(selected.compactMap { RelativePath($0) }.map(\.parent))
