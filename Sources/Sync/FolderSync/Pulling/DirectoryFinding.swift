@@ -38,3 +38,30 @@ struct DirectoryFinding: Sendable {
         }
     }
 }
+
+extension FolderContext {
+    /// All that is on the disk below a directory, so that a verdict can be made of it.
+    ///
+    /// - Throws: `FileAccessError`; `IndexStoreError`; `CancellationError`.
+    func itemsOnDisk(below directory: RelativePath) async throws -> [DirectoryRemoval.Item] {
+        let (root, selection) = (root, selection)
+        let found = try await onDisk { () throws -> [DirectoryFinding] in
+            var found: [DirectoryFinding] = []
+            var waiting = [directory]
+            while let next = waiting.popLast() {
+                for entry in try root.list(next).sorted(by: { $0.displayName < $1.displayName }) {
+                    guard let name = entry.name, let path = try? next.appending(name) else {
+                        found.append(DirectoryFinding(name: next.text + "/" + entry.displayName, type: .other))
+                        continue
+                    }
+                    found.append(DirectoryFinding(name: path.text, type: entry.type, status: try root.status(of: path)))
+                    if entry.type == .directory { waiting.append(path) }
+                }
+            }
+            return found
+        }
+        let facts = try await index.facts(found.map(\.name))
+        let problems = foundProblems
+        return DirectoryFinding.items(found, facts, selection: selection, isProblem: problems.contains)
+    }
+}

@@ -363,7 +363,7 @@ struct PlanExecution {
     ) async throws -> Bool {
         // What was removed in it must be known to the index before one looks at what is left.
         try await flush()
-        let items = try await items(below: path)
+        let items = try await folder.itemsOnDisk(below: path)
         switch DirectoryRemoval.verdict(on: items) {
         case .remove(let first):
             let kinds = Dictionary(items.map { ($0.name, $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
@@ -405,29 +405,6 @@ struct PlanExecution {
         let left = try await folder.index.store.localDescendants(
             of: folder.id, below: directory.text, limit: FolderMemory.temporaryLimit)
         for entry in left.entries { rescan(entry.path) }
-    }
-
-    /// All that is below a directory; at most so many that a verdict can be made of them.
-    private func items(below directory: RelativePath) async throws -> [DirectoryRemoval.Item] {
-        let (root, selection) = (root, folder.selection)
-        let found = try await onDisk { () throws -> [DirectoryFinding] in
-            var found: [DirectoryFinding] = []
-            var waiting = [directory]
-            while let next = waiting.popLast() {
-                for entry in try root.list(next).sorted(by: { $0.displayName < $1.displayName }) {
-                    guard let name = entry.name, let path = try? next.appending(name) else {
-                        found.append(DirectoryFinding(name: next.text + "/" + entry.displayName, type: .other))
-                        continue
-                    }
-                    found.append(DirectoryFinding(name: path.text, type: entry.type, status: try root.status(of: path)))
-                    if entry.type == .directory { waiting.append(path) }
-                }
-            }
-            return found
-        }
-        let facts = try await folder.index.facts(found.map(\.name))
-        let problems = folder.foundProblems
-        return DirectoryFinding.items(found, facts, selection: selection, isProblem: problems.contains)
     }
 
     // MARK: files

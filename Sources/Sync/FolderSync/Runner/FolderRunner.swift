@@ -461,31 +461,6 @@ package final class FolderRunner: Sendable {
         return outcome ?? FolderActionOutcome(folder: id.rawValue, action: .revert, isDryRun: isDryRun)
     }
 
-    /// What is gone, or what other devices deleted, was meant to go. Throws `FolderError.notHaltedOverDeletions`.
-    package func confirm(isDryRun: Bool) async throws -> FolderActionOutcome {
-        let outcome = try await perform(
-            ConfirmStep(heldDeletions: boards.status.snapshot.heldDeletions, isDryRun: isDryRun))
-        if !isDryRun { pullNow() }
-        return outcome
-    }
-
-    /// What is gone was not meant to go: it is needed again. Throws `FolderError.notHalted`, and `FolderHalt` for a person to end.
-    package func repair(isDryRun: Bool) async throws -> FolderActionOutcome {
-        guard let halt = boards.status.snapshot.halt ?? boards.places.current.failure else {
-            throw FolderError.notHalted
-        }
-        if [.rootMissing, .markerMissing].contains(halt.reason) {
-            let path = boards.places.configuration.path
-            guard !isDryRun else { return FolderActionOutcome(folder: id.rawValue, action: .repair, isDryRun: true) }
-            try await tools.threads.runIfActive {
-                let root = try RootDirectory(creating: path)
-                try root.createDirectories(try RelativePath(parsing: FolderPlace.marker))
-            }
-        }
-        guard isDryRun || halt.reason != .selection else { throw halt }
-        return try await perform(RepairStep(isDryRun: isDryRun))
-    }
-
     /// Edits the ignore file so that it is one of the other mode. Its being lost is no obstacle: a change of the mode is one
     /// way out of that.
     /// Throws what `FolderStep.run` throws, such as `IgnoreError` or `FolderError.selectionChanged`.
