@@ -386,8 +386,9 @@ let package = Package(
             of: "FolderSync",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FileAccess", "FolderScanner", "IndexStore", "Reconciliation", "Selection", "SyncDecisions",
-                "Transport", logging, nioCore, nioPosix,
+                "Fetching", "FileAccess", "FolderScanner", "IndexStore", "Reconciliation", "Selection",
+                "SessionTestKit",
+                "SyncDecisions", "Transport", logging, nioCore, nioPosix,
             ]),
         .tests(
             of: "PeerLinks",
@@ -414,7 +415,7 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
                 "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkSecurity", "MountProtocol", "Pairing",
-                "PeerLinks", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
+                "PeerLinks", "SessionTestKit", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",

@@ -4,6 +4,7 @@ import Cryptography
 import Foundation
 import IndexStore
 import Logging
+import SessionTestKit
 import Synchronization
 import Testing
 

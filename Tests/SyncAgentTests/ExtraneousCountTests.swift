@@ -3,6 +3,7 @@ import BlockExchange
 import FileAccess
 import FolderWatcher
 import IndexStore
+import SessionTestKit
 import SyncTestKit
 import Synchronization
 import Testing

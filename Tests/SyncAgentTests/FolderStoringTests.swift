@@ -3,6 +3,7 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import Foundation
+import SessionTestKit
 import Testing
 
 @testable import FolderSync

@@ -3,6 +3,7 @@ import BlockExchange
 import Cryptography
 import Foundation
 import IndexStore
+import SessionTestKit
 import Testing
 
 @testable import FolderSync

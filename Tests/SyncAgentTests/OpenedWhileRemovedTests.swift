@@ -3,6 +3,7 @@ import BlockExchange
 import FileAccess
 import Foundation
 import IndexStore
+import SessionTestKit
 import SyncTestKit
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import IndexStore
+import SessionTestKit
 import SyncTestKit
 import Testing
 

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import FileAccess
 import IndexStore
+import SessionTestKit
 import SyncTestKit
 import Testing
 

@@ -5,6 +5,7 @@ import Cryptography
 import FileAccess
 import Foundation
 import IndexStore
+import SessionTestKit
 import SyncTestKit
 import Synchronization
 import Testing

@@ -6,6 +6,7 @@ import FileAccess
 import IndexStore
 import Logging
 import NIOPosix
+import SessionTestKit
 import SyncTestKit
 import Synchronization
 import Testing

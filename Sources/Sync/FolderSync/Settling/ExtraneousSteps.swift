@@ -208,7 +208,10 @@ struct ExtraneousSettling {
     }
 
     mutating func countExtraneous() async throws {
-        work.effects.counts.extraneous = try await folder.countExtraneous()
+        // By the lines that were just written, if any were.
+        var now = folder
+        if let place = work.effects.place { now = folder.with(place) }
+        work.effects.counts.extraneous = try await now.countExtraneous()
     }
 
     /// Says which deletions waited for this answer, and has them looked at.

@@ -11,9 +11,9 @@ import NIOPosix
 @testable import FolderSync
 @testable import SyncDecisions
 
-extension Folder {
+extension FolderSync.Folder {
     /// A folder that nothing runs in, and that no device is connected to.
-    convenience init(
+    package convenience init(
         idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore,
         interposer: (any DiskInterposer)? = nil, changing: (inout FolderTools) -> Void = { _ in }
     ) {

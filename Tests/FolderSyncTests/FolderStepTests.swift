@@ -1,0 +1,253 @@
+import AgentConfiguration
+import AgentContext
+import BlockExchange
+import ControlAPI
+import Cryptography
+import FileAccess
+import IndexStore
+import Reconciliation
+import SessionTestKit
+import SyncTestKit
+import Testing
+
+@testable import FolderSync
+
+/// Each step by itself on a real directory: what it does to the disk and the index, and what it asks for next. Nothing runs in the
+/// folder but the step.
+@Suite struct FolderStepTests {
+    private static let nas = DeviceID(certificateDER: Array("nas".utf8))
+    private static let me = DeviceID(certificateDER: Array("me".utf8))
+    private static let id = FolderID("docs")
+
+    private final class Scene {
+        let tree: TemporaryTree
+        private let home: TemporaryDirectory
+        let index: IndexStore
+        private let folder: FolderSync.Folder
+        private var memory = FolderMemory()
+
+        init(
+            ignoring patterns: String? = nil, mode: FolderConfiguration.Mode = .full,
+            _ change: (inout FolderConfiguration) -> Void = { _ in }
+        ) async throws {
+            tree = try TemporaryTree()
+            home = try TemporaryDirectory()
+            try tree.makeDirectory(".stfolder")
+            if let patterns { try tree.write(patterns, to: ".stignore") }
+            index = try IndexStore.open(path: home.path + "/index.sqlite")
+            try await index.addFolder(FolderStepTests.id, newIndexID: IndexID(rawValue: 1))
+            var configuration = FolderConfiguration(
+                id: FolderStepTests.id, path: tree.root.path, mode: mode, devices: [FolderStepTests.nas])
+            change(&configuration)
+            folder = FolderSync.Folder(idle: configuration, of: FolderStepTests.me, index: index) { tools in
+                // No reading is so soon after a change that the disk's clock could not tell.
+                tools.diskTime = { FileTime(seconds: WallTime.now.seconds + 60, nanoseconds: 0) }
+            }
+        }
+
+        /// Runs a step as the runner does; what it says, and what is to follow.
+        func run<Step: FolderStep>(_ step: Step) async throws -> (output: Step.Output, effects: FolderEffects) {
+            folder.boards.places.refresh()
+            let context = try folder.runner.reading()
+            var work = FolderWork(memory: memory)
+            try await context.applySelection(&work)
+            let output = try await step.run(context, &work)
+            memory = work.memory
+            return (output, work.effects)
+        }
+
+        func scan() async throws { _ = try await run(ScanStep(isRequested: true)) }
+
+        /// The other device announces files of one block that holds their text, or that they are deleted.
+        func announce(
+            _ files: [(name: String, text: String?)], counter: UInt64, after seen: VersionVector = VersionVector()
+        ) async throws {
+            let version = VersionVector(seen.counters + [.init(id: FolderStepTests.nas.shortID, value: counter)])
+            let infos = files.enumerated().map { position, file in
+                let bytes = Array((file.text ?? "").utf8)
+                let block = BlockInfo(offset: 0, size: Int32(bytes.count), hash: SHA256.digest(bytes))
+                return FileInfo(
+                    name: file.name, size: Int64(bytes.count), permissions: 0o644, modifiedSeconds: 1_700_000_000,
+                    modifiedNanoseconds: 5, isDeleted: file.text == nil, version: version,
+                    sequence: Int64(counter) * 100 + Int64(position), modifiedBy: FolderStepTests.nas.shortID,
+                    blockSize: 131_072, blocks: file.text == nil ? [] : [block])
+            }
+            let selection = try folder.runner.reading().selection
+            try await index.applyIndex(
+                of: FolderStepTests.id, device: FolderStepTests.nas, files: infos, replacesAll: false
+            ) {
+                selection.isLeftOut($0)
+            }
+        }
+
+        /// What this device announces of a name.
+        func own(_ name: String) async throws -> FileInfo? { try await index.local(FolderStepTests.id, name)?.file }
+    }
+
+    @Test func aScanFindsWhatCameChangedAndWent() async throws {
+        let scene = try await Scene()
+        try scene.tree.write("one", to: "d/a")
+        try scene.tree.write("two", to: "b")
+        let first = try await scene.run(ScanStep(isRequested: true))
+        #expect((first.output.changed, first.output.deleted, first.output.problems) == (3, 0, 0))
+        #expect(try await scene.own("d/a")?.blocks.map(\.hash) == [SHA256.digest(Array("one".utf8))])
+
+        try scene.tree.write("three!", to: "b")
+        try scene.tree.remove("d/a")
+        let second = try await scene.run(ScanStep(isRequested: true))
+        #expect((second.output.changed, second.output.deleted) == (1, 1))
+        #expect(try await scene.own("b")?.size == 6)
+        #expect(try await scene.own("d/a")?.isDeleted == true)
+        #expect(second.effects.counts.lastScan != nil)
+
+        let third = try await scene.run(ScanStep(paths: [try RelativePath(parsing: "b")], isRequested: true))
+        #expect((third.output.changed, third.output.deleted) == (0, 0))
+        #expect(third.effects.counts.lastScan == nil, "that was no scan of the whole folder")
+    }
+
+    @Test func selectingWritesALineAndSaysWhatItCosts() async throws {
+        let scene = try await Scene(ignoring: "*\n", mode: .selective)
+        try await scene.announce([("d", nil), ("d/a", "0123456789"), ("b", "x")], counter: 1)
+        let dry = try await scene.run(SelectStep(paths: ["d/a"], isDryRun: true))
+        #expect(dry.output.cost.fetchFiles == 1 && dry.output.cost.fetchBytes == 10)
+        #expect(scene.tree.text(".stignore") == "*\n")
+        #expect(dry.effects.place == nil)
+
+        let real = try await scene.run(SelectStep(paths: ["d/a"]))
+        #expect(real.output.added == ["!/d/a"])
+        #expect(scene.tree.text(".stignore") == "!/d/a\n*\n")
+        #expect(real.effects.selectionChanged && real.effects.place?.selection.isLeftOut("d/a") == false)
+    }
+
+    @Test func whatNobodyElseHasStaysUnlessThePersonInsists() async throws {
+        let scene = try await Scene(ignoring: "!/a\n*\n", mode: .selective)
+        try scene.tree.write("mine", to: "a")
+        try await scene.scan()
+        let kept = try await scene.run(DeselectStep(paths: ["a"], local: .free))
+        #expect(kept.output.freeing?.staying.map(\.reason) == ["no-other-copy"])
+        #expect(scene.tree.text("a") == "mine")
+        #expect(scene.tree.text(".stignore") == "*\n")
+
+        let forced = try await scene.run(DeselectStep(paths: ["a"], local: .force))
+        #expect(forced.output.freeing?.givenUp.map(\.path) == ["a"])
+        #expect(scene.tree.text("a") == nil)
+        #expect(try await scene.own("a")?.isDeleted != true, "that is no deletion")
+    }
+
+    @Test func aPlanDoesWhatNeedsNoFetchAndNamesTheRest() async throws {
+        let scene = try await Scene()
+        try scene.tree.write("old", to: "gone")
+        try await scene.scan()
+        let version = try #require(try await scene.own("gone")?.version)
+        try await scene.announce([("new", "0123"), ("gone", nil)], counter: 1, after: version)
+        let round = try await scene.run(
+            PlanPullStep(names: nil, cursor: nil, attempted: [], deletions: [], countsNeed: true))
+        #expect(round.output.fetches.map(\.file.name) == ["new"])
+        #expect(round.output.isNeeded && round.output.next == nil)
+        #expect(round.effects.counts.need?.items.files == 1)
+        #expect(scene.tree.text("new") == nil)
+    }
+
+    @Test func aDeletionOfAnotherDeviceIsCarriedOut() async throws {
+        let scene = try await Scene { $0.versions = FolderVersions(kind: .trashcan) }
+        try scene.tree.write("same", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.announce([("a", "same")], counter: 1)
+        try await scene.scan()
+        #expect(try await scene.own("a")?.version == VersionVector([.init(id: Self.nas.shortID, value: 1)]), "adopted")
+        try await scene.announce([("a", nil)], counter: 2)
+        let round = try await scene.run(
+            PlanPullStep(names: ["a"], cursor: nil, attempted: [], deletions: [], countsNeed: true))
+        #expect(round.output.fetches.isEmpty && round.output.isComplete)
+        #expect(scene.tree.text("a") == nil)
+        #expect(scene.tree.text(".stversions/a") == "same")
+        #expect(try await scene.own("a")?.isDeleted == true)
+    }
+
+    @Test func whatIsDeletedEverywhereGoesFirstHere() async throws {
+        let scene = try await Scene()
+        try scene.tree.write("one", to: "d/a")
+        try scene.tree.write("two", to: "b")
+        try await scene.scan()
+        let dry = try await scene.run(DeleteEverywhereStep(paths: ["d"], isDryRun: true))
+        #expect(dry.output.files == 1 && scene.tree.text("d/a") == "one")
+        _ = try await scene.run(DeleteEverywhereStep(paths: ["d"]))
+        #expect(scene.tree.names() == [".stfolder", "b"])
+        #expect(try await scene.own("d/a")?.isDeleted == true)
+        #expect(try await scene.own("d")?.isDeleted == true)
+        #expect(try await scene.own("b")?.isDeleted == false)
+        await #expect(throws: FolderError.self) { try await scene.run(DeleteEverywhereStep(paths: ["nowhere"])) }
+    }
+
+    @Test func bothSidesOfAConflictAreKept() async throws {
+        let scene = try await Scene()
+        let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"
+        try scene.tree.write("mine", to: "a.txt")
+        try scene.tree.write("theirs", to: copy)
+        try await scene.scan()
+        let answer = try await scene.run(ResolveConflictsStep(path: "a.txt", keep: .both))
+        let renamed = try #require(answer.output.first?.renamed)
+        #expect(answer.output.count == 1 && answer.output.first?.problem == nil)
+        #expect(scene.tree.text("a.txt") == "mine")
+        #expect(scene.tree.text(renamed) == "theirs" && scene.tree.text(copy) == nil)
+        #expect(answer.effects.touchesConflicts)
+        await #expect(throws: FolderError.self) {
+            try await scene.run(ResolveConflictsStep(path: "a.txt", keep: .both))
+        }
+    }
+
+    @Test func aVersionComesBack() async throws {
+        let scene = try await Scene { $0.versions = FolderVersions(kind: .simple) }
+        try scene.tree.write("old", to: ".stversions/a~20261101-101112.txt")
+        let restored = try await scene.run(RestoreVersionStep(path: "a.txt", time: nil, isConfirmed: false))
+        #expect(scene.tree.text("a.txt") == "old")
+        #expect(Set(restored.effects.changes.map(\.name)) == ["a.txt"])
+        #expect(scene.tree.text(".stversions/a~20261101-101112.txt") == "old", "it is a copy")
+        try scene.tree.write("new", to: "b.txt")
+        try scene.tree.write("old", to: ".stversions/b~20261101-101112.txt")
+        try await scene.scan()
+        await #expect(throws: FolderError.self) {
+            try await scene.run(RestoreVersionStep(path: "b.txt", time: nil, isConfirmed: false))
+        }
+        #expect(scene.tree.text("b.txt") == "new")
+    }
+
+    @Test func extraneousFilesAreCountedAndSettled() async throws {
+        let scene = try await Scene(ignoring: "!/kept\n*\n", mode: .selective)
+        try scene.tree.write("one", to: "d/a")
+        try scene.tree.write("two", to: "kept")
+        #expect(try await scene.run(CountExtraneousStep()).effects.counts.extraneous == 1)
+        await #expect(throws: FolderError.self) {
+            try await scene.run(ResolveExtraneousStep(paths: ["kept"], action: .delete))
+        }
+        let settled = try await scene.run(ResolveExtraneousStep(paths: ["d/a"], action: .select))
+        #expect(scene.tree.text(".stignore")?.contains("!/d/a") == true)
+        #expect(settled.effects.counts.extraneous == 0)
+        #expect(scene.tree.text("d/a") == "one")
+    }
+
+    @Test func aFolderThatOnlySendsOverrides() async throws {
+        let scene = try await Scene { $0.kind = .sendOnly }
+        try scene.tree.write("mine", to: "a")
+        try await scene.scan()
+        let mine = try #require(try await scene.own("a")?.version)
+        try await scene.announce([("a", "theirs")], counter: 1, after: mine)
+        let dry = try await scene.run(OverrideStep(isDryRun: true))
+        #expect(dry.output.files == 1)
+        #expect(try await scene.own("a")?.version == mine)
+        _ = try await scene.run(OverrideStep())
+        let after = try #require(try await scene.own("a")?.version)
+        let theirs = VersionVector(mine.counters + [.init(id: Self.nas.shortID, value: 1)])
+        #expect(after.compare(theirs) == .greater)
+        #expect(scene.tree.text("a") == "mine")
+    }
+
+    @Test func theArchiveLetsOldVersionsGo() async throws {
+        let scene = try await Scene { $0.versions = FolderVersions(kind: .simple, keep: 1) }
+        try scene.tree.write("old", to: ".stversions/a~20251101-101112.txt")
+        try scene.tree.write("newer", to: ".stversions/a~20251102-101112.txt")
+        _ = try await scene.run(CleanArchiveStep())
+        #expect(scene.tree.names(".stversions") == ["a~20251102-101112.txt"])
+    }
+}
