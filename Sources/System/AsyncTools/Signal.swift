@@ -1,30 +1,36 @@
 import Synchronization
 
-/// Wakes one waiting task; a notification that comes before the wait is remembered, many count as one.
+/// Wakes all tasks that wait; a notification that comes while none does is remembered for the next, many count as one.
 package final class Signal: Sendable {
     private struct State {
         var isPending = false
-        var waiter: CheckedContinuation<Void, Never>?
+        /// In the order in which they came.
+        var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        var lastNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
     package init() {}
 
+    /// How many tasks wait now.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     package func notify() {
-        let waiter = state.withLock { state in
-            guard let waiter = state.waiter else {
-                state.isPending = true
-                return nil as CheckedContinuation<Void, Never>?
-            }
-            state.waiter = nil
-            return waiter
+        let waiters = state.withLock { state in
+            if state.waiters.isEmpty { state.isPending = true }
+            defer { state.waiters = [] }
+            return state.waiters
         }
-        waiter?.resume()
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
-    /// Returns at the next notification or when the task is cancelled. One task at a time may wait.
+    /// Returns at the next notification or when the task is cancelled.
     package func wait() async {
+        let number = state.withLock { state in
+            state.lastNumber &+= 1
+            return state.lastNumber
+        }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
@@ -32,18 +38,16 @@ package final class Signal: Sendable {
                         state.isPending = false
                         return true
                     }
-                    state.waiter?.resume()
-                    state.waiter = continuation
+                    state.waiters.append((number, continuation))
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
             let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
+                state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
             }
-            waiter?.resume()
+            waiter?.continuation.resume()
         }
     }
 
