@@ -120,9 +120,25 @@ extension Simulation {
     /// the name and has it: then no device announces a version that the new one could be a rival of.
     func supersedeFreed(_ name: String, by agent: SimulatedAgent) {
         for (content, writing) in ledger.alive where writing.author == agent.number && writing.name == name {
-            guard !agents.contains(where: { $0.number != agent.number && $0.mayKeep(name) && $0.files.holds(content) })
+            if agents.contains(where: { $0.number != agent.number && $0.mayKeep(name) && $0.files.holds(content) }) {
+                ledger.rewritten[content] = agent.number
+            } else {
+                ledger.supersede(content)
+            }
+        }
+    }
+
+    /// The same where a device keeps the name and has what was there, but this agent has not heard of it by the time it sees the new
+    /// file: so it is before each step of its process.
+    func supersedeWhatNobodyAnnounces(to agent: SimulatedAgent) async {
+        for (content, number) in ledger.rewritten where number == agent.number {
+            ledger.rewritten[content] = nil
+            guard let name = ledger.writings[content]?.name,
+                let facts = try? await agent.process?.index.facts(in: SimulatedAgent.folder, names: [name]).first
             else { continue }
-            ledger.supersede(content)
+            let isAnnounced =
+                facts.global.map { !$0.isInvalid && !$0.isDeleted && $0.modifiedBy == agent.id.shortID } ?? false
+            if !isAnnounced, facts.rivals.isEmpty { ledger.supersede(content) }
         }
     }
 

@@ -355,6 +355,7 @@ actor Simulation {
     /// Runs `body` in the agent's process, and buries it if it died.
     func inProcess(of agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void) async {
         await noteGroups(agent)
+        await supersedeWhatNobodyAnnounces(to: agent)
         if let step = agent.begin(body) { await carry(until: step) }
         agent.endStep()
         agent.noteAppliedSelection()

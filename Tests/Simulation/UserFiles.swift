@@ -174,6 +174,9 @@ struct Ledger {
     var setAside: [SHA256Digest: Set<Int>] = [:]
     /// Who moved the content away from a name that he keeps.
     var movedAway: [SHA256Digest: Set<Int>] = [:]
+    /// What the user of an agent has replaced after he had freed it, while another device kept the name: whether his agent has heard of
+    /// that is not known yet.
+    var rewritten: [SHA256Digest: Int] = [:]
     /// What the user of an agent removed from a name by hand to free its space, by agent and name.
     var removedByHand: [String: SHA256Digest] = [:]
 
