@@ -147,7 +147,7 @@ bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in 
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" BLUETOOTH_PROBE="$(DEBUG_BIN)/BluetoothProbe" Tests/BluetoothLab/run $(LAB_PART)
 
-disk-lab: debug ## a folder on exFAT, FAT, NTFS, a Samba share and ext4 that folds case, most in an emulated machine (LAB_PART=ntfs-3g: one)
+disk-lab: debug ## a folder on exFAT, FAT, NTFS, a Samba share and ext4 that folds case, each in a machine of its own (LAB_PART=vfat: one)
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/DiskLab/run $(LAB_PART)
 
 bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build

@@ -224,6 +224,11 @@ def test_a_disk_that_is_mounted_below_the_root(mounted):
 
 @pytest.mark.skipif(KIND.keeps_attributes, reason="a disk of this kind keeps attributes")
 def test_a_disk_without_attributes_says_so_once_and_removes_none(folding):
+    try:
+        os.setxattr(folding.there, "user.a", b"1")
+    except OSError:
+        # The machine in user mode has the other device's files in memory, where Linux keeps attributes since 6.6.
+        pytest.skip("the other device's disk keeps no attributes either")
     for agent in (folding.one, folding.two):
         configure(agent, "f", "sync-xattrs = true\n")
     files = {f"d/{number}": b"%d" % number * 1000 for number in range(5)}
