@@ -128,6 +128,16 @@ extension Configuration {
         return (edits, next)
     }
 
+    /// The edit that shares a folder with a device, or stops; none where it is so already.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `duplicate`).
+    package func edits(applying change: FolderSharingChange) throws -> [ConfigurationEdit] {
+        let (folder, device) = (try folder(FolderID(change.folder)), try device(change.device).id)
+        // Shared again by the user, it is no longer the introducer's to take back.
+        if change.isShared { return [.shareFolder(folder.id, device)] }
+        return folder.devices.contains(device) ? [.unshareFolder(folder.id, device)] : []
+    }
+
     /// The edit that says what a device may do in a folder that is shared with it.
     ///
     /// - Throws: `ControlError` (`invalidRequest` for an unknown role, or a folder not shared with the device);
@@ -141,7 +151,7 @@ extension Configuration {
             throw ControlError(
                 .invalidRequest,
                 "\(folder.id) is not shared with \(device.name.isEmpty ? device.id.description : device.name); share it "
-                    + "first: synctrain folder add \(folder.id) \(folder.path) --device \(device.id)",
+                    + "first: synctrain folder share \(folder.id) \(device.id)",
                 path: change.folder)
         }
         return [.setFolderRole(folder.id, device.id, role)]
