@@ -76,14 +76,20 @@ extension Configuration {
 
     /// What all of this configuration is gone in `new`, in words: "no devices" and "2 devices"; nil if something of each is
     /// left. A file that was emptied looks like that, and nobody who removes things one by one comes to it unasked.
-    func loss(in new: Configuration) -> (none: String, all: String)? {
-        let counts = [("device", devices.count, new.devices.count), ("folder", folders.count, new.folders.count)]
-        let lost = counts.filter { $0.1 > 0 && $0.2 == 0 }
-        guard !lost.isEmpty else { return nil }
-        return (
-            lost.map { "no \($0.0)s" }.joined(separator: " and "),
-            lost.map { "\($0.1) \($0.0)\($0.1 == 1 ? "" : "s")" }.joined(separator: " and ")
-        )
+    func loss(in new: Configuration) -> (none: Phrase, all: Phrase)? {
+        var lost: [(none: Phrase, all: Phrase)] = []
+        if !devices.isEmpty, new.devices.isEmpty {
+            let count = devices.count
+            lost.append((Phrase("no devices"), Phrase(count, one: "\(count) device", many: "\(count) devices")))
+        }
+        if !folders.isEmpty, new.folders.isEmpty {
+            let count = folders.count
+            lost.append((Phrase("no folders"), Phrase(count, one: "\(count) folder", many: "\(count) folders")))
+        }
+        guard let first = lost.first else { return nil }
+        return lost.dropFirst().reduce(first) { found, more in
+            (Phrase("\(found.none) and \(more.none)"), Phrase("\(found.all) and \(more.all)"))
+        }
     }
 
     /// The settings that only count when an agent is started and that are others in `new`.

@@ -95,7 +95,7 @@ extension CommandEnvironment {
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(
                 .alreadyExists,
-                translated(
+                Phrase(
                     "a configuration already exists, and init does not change it; run init without options to create only the "
                         + "identity, or move the file elsewhere first"), file: places.configurationFile)
         }
