@@ -69,7 +69,8 @@ let layers = [
             .target(
                 name: "IndexStore",
                 dependencies: [
-                    "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                    "BlockExchange", "Cryptography", "Phrases", grdb,
+                    .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 ]),
             .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography", "Phrases"]),
             .target(
@@ -120,8 +121,8 @@ let layers = [
             .target(
                 name: "AgentConfiguration",
                 dependencies: [
-                    "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML",
-                    "Trimming",
+                    "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Phrases", "Selection", "Spelling",
+                    "TOML", "Trimming",
                 ]),
             // What every part is given: time, events, the running configuration, what may go over which link.
             .target(
@@ -368,13 +369,14 @@ let package = Package(
         .tests(
             of: "AgentServer",
             [
-                "ControlAPI", "ControlClient", "Cryptography", "Diagnosis", "LinkSecurity", "Phrases", "synctrain",
+                "AgentConfiguration", "ControlAPI", "ControlClient", "Cryptography", "Diagnosis", "LinkSecurity",
+                "Phrases", "synctrain",
                 logging,
                 nioCore,
                 nioPosix, serviceLifecycle,
             ]),
         .tests(of: "AsyncTools", [nioPosix]),
-        .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Transport"]),
+        .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Phrases", "Transport"]),
         .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
         .tests(
             of: "Fetching",

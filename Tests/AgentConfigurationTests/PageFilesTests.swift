@@ -24,7 +24,8 @@ import Testing
         case .nowhere: #expect(expected == "nowhere")
         case .thisMachine: #expect(expected == "this machine")
         case .network: #expect(expected == "network" && hasPassword && isOpen)
-        case .refused(let reason): #expect(reason.contains(expected) && reason.contains("synctrain "), "\(reason)")
+        case .refused(let reason):
+            #expect(reason.english.contains(expected) && reason.english.contains("synctrain "), "\(reason)")
         }
     }
 

@@ -77,6 +77,9 @@ struct NextStepTests {
     @Test func synctrainAloneShowsItOnATerminalOnly() async {
         var scene = Scene(control: nil, isSetUp: false)
         #expect(await scene.run([]).output.hasPrefix("OVERVIEW:"), "a script gets the help")
+        let withHome = await scene.run(["--home", "/h", "--quiet"])
+        #expect(withHome.code == 0 && withHome.output.hasPrefix("OVERVIEW:") && withHome.errors.isEmpty, "\(withHome)")
+        #expect(await scene.run(["--json"]).output.hasPrefix(#"{"next":["This device is not set up."#))
         scene.terminal.isOutputTTY = true
         let first = await scene.run(["--color", "never"])
         #expect(first.code == 0 && first.output.hasPrefix("Next\nThis device is not set up."), "\(first)")
@@ -120,6 +123,11 @@ struct CommandWordTests {
         (["folder", "pause", "f"], "Paused folder f."), (["folder", "resume", "f"], "Resumed folder f."),
         (["folder", "bluetooth", "f", "off", "--limit", "1MiB"], "Folder f over Bluetooth: off, up to 1.0 MiB."),
         (["folder", "relays", "f", "off"], "Folder f may not use relays."),
+        (
+            ["folder", "share", "f g", "nas"],
+            "Folder f g is shared with nas. Accept it there: `synctrain folder add 'f g' PATH`"
+        ),
+        (["folder", "unshare", "f", "nas"], "Folder f is not shared with nas. Files are kept on both devices."),
         (["folder", "role", "f", "nas", "read"], "Device nas has the role read in folder f."),
         (["folder", "ignore", "f", "--from", "nas"], "Ignored folder f from nas."),
         (["pause", "f", "g", "--device", "nas", "--for", "2h"], "Paused folders f, g and device nas for 2 h 00 min."),

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import ControlAPI
 import Diagnosis
 import Phrases
@@ -52,6 +53,32 @@ import Testing
         let foreign = ControlError(.failed, message: String("{1}"))
         #expect(foreign.message == "{1}" && foreign.text.arguments == [.text("{1}")])
         #expect(!String(decoding: try ControlJSON.encode(foreign), as: UTF8.self).contains("\"text\""))
+    }
+
+    /// What is wrong with a setting is found out on both sides of the socket, by the same rules.
+    @Test(arguments: [
+        (["config", "set", "limits.upp", "3"], "Unbekannte Einstellung „limits.upp“. Ist `limits.up` gemeint?"),
+        (
+            ["folder", "set", "docs", "limits.up=3"],
+            "Unbekannte Einstellung „limits.up“. Es ist eine Einstellung des Agenten; "
+                + "`synctrain config set limits.up VALUE` verwenden."
+        ),
+    ]) func aSettingIsRefusedInTheLanguage(_ arguments: [String], _ message: String) async {
+        let german = await Scene(variables: ["LANG": "de_DE.UTF-8"]).run(arguments)
+        #expect(german.code == 64 && german.errors == "synctrain: \(message)\n", "\(german)")
+        let json = await Scene(variables: ["LANG": "de_DE.UTF-8"]).run(arguments + ["--json"]).errors
+        #expect(
+            json.contains(#""message":"Unknown setting "#) && json.contains(#""template":"Unknown setting "#), "\(json)"
+        )
+    }
+
+    /// An error of the configuration keeps its place in the file, in every language.
+    @Test func whereTheConfigurationIsWrongIsSaidInTheLanguage() {
+        let german = SpokenLanguage.translation(["LANG": "de_DE.UTF-8"])
+        let error = ConfigurationError(
+            .invalidValue, Phrase("`\("up")` is not a size; use \(Phrase("a text"))"), file: "/h/config.toml", line: 7)
+        #expect(error.description == "/h/config.toml:7: `up` is not a size; use a text")
+        #expect(german.text(error.located) == "/h/config.toml:7: `up` ist keine Größe; erlaubt: ein Text")
     }
 
     @Test func whatDoctorFindsIsInTheLanguage() async {

@@ -204,6 +204,7 @@ final class ScriptedControl: Sendable {
             return SelectionAnswer(folders: folders.outcomes)
         }
         table.on(Endpoints.setFolderBluetooth) { try self.note("\($0)") }
+        table.on(Endpoints.setFolderShared) { try self.note("\($0)") }
         table.on(Endpoints.setFolderRole) { try self.note("\($0)") }
         table.on(Endpoints.perform) { action in
             try self.note("\(action.action) \(action.folder) \(action.isDryRun)")

@@ -16,6 +16,7 @@ struct SetupStepTests {
             ("", .searchAgain), (" ", .searchAgain), ("p", .pair(address: nil)), ("-", .goOn), ("1", .add(real)),
             ("2", .pair(address: "ble://x")), ("0", .problem("0 is not in the list.")),
             ("3", .problem("3 is not in the list.")), (real.lowercased(), .add(real)),
+            ("synctrain-AQ", .join("synctrain-AQ")), ("Synctrain-A Q", .join("Synctrain-AQ")),
             (" " + real.replacing("-", with: " "), .add(real)), ("192.168.1.5", .pair(address: "192.168.1.5")),
             ("own", nil), ("nonsense", nil), (String(real.dropLast()) + "X", nil),
         ] as [(String, SetupDevice.Choice?)])
@@ -187,9 +188,29 @@ struct SetupCommandTests {
         #expect(control.asked.contains("select music:Songs false"))
     }
 
+    /// As an argument, and as what is typed instead of a device; with its folder comes the device.
+    @Test(arguments: [["setup", "synctrain-AQ"], ["setup"]]) func anInvitationBringsDeviceAndFolder(
+        _ arguments: [String]
+    ) async {
+        let isTyped = arguments.count == 1
+        let control = ScriptedControl(
+            entries: [Sample.directory("Songs")],
+            statuses: [Self.bare, Self.bare, Self.shared],
+            folders: FolderScript(outcomes: [SelectionCommandTests.selected]))
+        var scene = Scene(control: control, isSetUp: false)
+        scene.terminal = Self.terminal(["laptop"] + (isTyped ? ["synctrain-AQ"] : []) + ["", "1"])
+        let result = await scene.run(arguments)
+        #expect(result.code == 0, "\(result)")
+        #expect(result.errors.contains("Directory that the folder gets a directory in [~/Library]: "))
+        #expect(control.asked.contains { $0.hasPrefix("join synctrain-AQ ~/Library") }, "\(control.asked)")
+        #expect(!control.asked.contains { $0.hasPrefix("addDevice") || $0.hasPrefix("addFolder") })
+        #expect(result.errors.contains("Selected: 12 files, 1.0 MiB to download."))
+    }
+
     @Test(
         arguments: [
-            (["setup"], 6), (["setup", "--json", "--yes"], 64), (["setup", "--yes", "--address", "h"], 64),
+            (["setup"], 6), (["setup", "nonsense"], 64), (["setup", "--json", "--yes"], 64),
+            (["setup", "--yes", "--address", "h"], 64),
             (["setup", "--select", "a"], 64),
         ] as [([String], Int32)])
     func withoutATerminalItNeedsItsOptions(_ arguments: [String], _ code: Int32) async {

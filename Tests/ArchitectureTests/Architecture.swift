@@ -54,7 +54,7 @@ struct Architecture {
             ],
             "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
-            "IndexStore": ["BlockExchange", "Cryptography"],
+            "IndexStore": ["BlockExchange", "Cryptography", "Phrases"],
             "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "Phrases"],
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
@@ -69,7 +69,8 @@ struct Architecture {
             "PortMapping": ["Cryptography", "Transport", "Trimming"],
             "Proxies": ["Cryptography", "Phrases", "Transport"],
             "AgentConfiguration": [
-                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML", "Trimming",
+                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Phrases", "Selection", "Spelling", "TOML",
+                "Trimming",
             ],
             "AgentContext": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Phrases", "Transport",

@@ -198,7 +198,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             waits(.paused, "the folder is paused", "`synctrain resume docs` resumes it")),
         AgentCase(
             "waits-unshared", .note, "docs: the folder is not shared.", nil,
-            waits(.unshared, "the folder is not shared", "`synctrain folder add docs PATH --device DEVICE` shares it")),
+            waits(.unshared, "the folder is not shared", "`synctrain folder share docs DEVICE` shares it")),
         AgentCase(
             "folder", .problem, "docs: halted-root-missing: /d is gone.", "synctrain folder repair docs"
         ) {

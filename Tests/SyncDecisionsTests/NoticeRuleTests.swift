@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 import Testing
 
 @testable import SyncDecisions
@@ -12,7 +13,9 @@ struct NoticeRuleTests {
     private func folder(
         _ id: String, conflicts: Int64? = 0, halt: String? = nil, missing: Int64? = 0, ready: Bool = true
     ) -> NoticeFacts.Folder {
-        Folder(id: id, name: id.capitalized, conflicts: conflicts, halt: halt, missingBytes: missing, isReady: ready)
+        Folder(
+            id: id, name: id.capitalized, conflicts: conflicts, halt: halt.map { "\($0)" }, missingBytes: missing,
+            isReady: ready)
     }
 
     /// What is told at each of these moments, as `summary` each.
@@ -106,6 +109,20 @@ struct NoticeRuleTests {
             ])
     }
 
+    /// A notice is shown in the language of the desktop, names as they are.
+    @Test func aNoticeIsInTheLanguageOfTheDesktop() throws {
+        let german = try Translation(
+            document: Array(
+                #"{"language":"de","name":"Deutsch","decimal":",","texts":{"{1} new conflict in {2}":["{1} neuer Konflikt in {2}","{1} neue Konflikte in {2}"],"{1} and {2}":"{1} und {2}","Both versions are kept. Choose one under Attention on the page, or with `synctrain conflicts`.":"Beide."}}"#
+                    .utf8))
+        var rule = NoticeRule()
+        _ = rule.notices(for: NoticeFacts(folders: [folder("a"), folder("b")]), at: 0)
+        let facts = NoticeFacts(folders: [folder("a", conflicts: 2), folder("b", conflicts: 1)])
+        let notice = try #require(rule.notices(for: facts, at: 1).notices.first)
+        #expect(notice.shown(in: german) == ("3 neue Konflikte in A und B", "Beide."))
+        #expect(notice.summary == "3 new conflicts in A and B")
+    }
+
     /// Names are of anybody.
     @Test func namesOfOthersAreCleaned() {
         let name = "n\u{202E}as\n\u{7}<b>" + String(repeating: "x", count: 100)
@@ -167,7 +184,7 @@ struct NoticeRuleTests {
                 == Folder(id: "f", name: "f", conflicts: 2, missingBytes: 5, isReady: false))
         #expect(!facts(status("receiving-index")).isReady && facts(status("scanning")).missingBytes == nil)
         #expect(!facts(status("idle", incomplete: true)).isReady)
-        #expect(facts(status("halted-root-missing")).halt == "Why.")
+        #expect(facts(status("halted-root-missing")).halt?.english == "Why.")
         #expect(!facts(status("low-space", need: 1)).isReady && facts(status("low-space")).halt == nil)
     }
 }

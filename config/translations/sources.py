@@ -217,7 +217,7 @@ def template_of(pieces):
 
 
 # Their second argument is a text, and those called `there` and `remedy`.
-TAKERS = "ControlError|LinkError|LinkSecurityError|ProxyError|RelayError|BluetoothState"
+TAKERS = "ConfigurationError|ControlError|SettingProblem|LinkError|LinkSecurityError|ProxyError|RelayError|BluetoothState"
 SWIFT_CALLS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS})\("
 # In an extension of one of these.
 SWIFT_ERRORS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS}|self\.init)\("

@@ -25,7 +25,7 @@ package struct ReachSettings: Sendable {
             proxies = try ProxySettings(
                 configuration: network.proxy, isOnly: network.isProxyOnly, source: "proxy", environment: environment)
         } catch {
-            throw ConfigurationError(.invalidValue, error.message)
+            throw ConfigurationError(.invalidValue, "\(error.message)")
         }
         servers = discovery.global ? try DiscoveryServer.list(discovery.servers) : []
         announcesLocalAddresses = discovery.announcesLocalAddresses && proxies.allowsDirect

@@ -3,7 +3,7 @@
 extension Endpoints {
     static let folderEndpoints: [any AnyEndpoint] = [
         folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRelays,
-        setFolderRole, perform,
+        setFolderShared, setFolderRole, perform,
         mounts, setMounted, scan, scrub,
         refused, settleRefused,
     ]
@@ -33,6 +33,11 @@ extension Endpoints {
     package static let setFolderRelays = Endpoint(
         .patch, "/v1/folders/relays", "Whether a folder uses relays", body(FolderRelaysChange.self), Done.self,
         errors: [.noSuchFolder])
+
+    /// Nothing changes where it is so already. Files stay on both devices.
+    package static let setFolderShared = Endpoint(
+        .patch, "/v1/folders/sharing", "Share a folder with a device, or stop", body(FolderSharingChange.self),
+        Done.self, errors: [.noSuchFolder, .noSuchDevice])
 
     /// Throws `invalidRequest` if the folder is not shared with the device.
     package static let setFolderRole = Endpoint(

@@ -1,3 +1,19 @@
+/// Whether a folder is shared with a device.
+package struct FolderSharingChange: Codable, Equatable, Sendable {
+    package var folder: String
+    /// The device's id or its name.
+    package var device: String
+    package var isShared: Bool
+
+    package init(folder: String, device: String, isShared: Bool) {
+        self.folder = folder
+        self.device = device
+        self.isShared = isShared
+    }
+
+    enum CodingKeys: String, CodingKey { case folder, device, isShared = "shared" }
+}
+
 /// What a device may do in a folder.
 package struct FolderRoleChange: Codable, Equatable, Sendable {
     package var folder: String

@@ -127,6 +127,7 @@ enum ConfigurationEdit: Equatable, Sendable {
     case setIgnored(IgnoreChange)
     case setNetwork(NetworkChange)
     case setPaused(PauseChange)
+    case setFolderShared(FolderSharingChange)
     case setFolderRole(FolderRoleChange)
     case removeFolder(String)
 
@@ -146,6 +147,7 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .setIgnored(let change): try await agent.call(Endpoints.setIgnored, change)
         case .setNetwork(let change): _ = try await agent.call(Endpoints.setNetwork, change)
         case .setPaused(let change): try await agent.call(Endpoints.setPaused, change)
+        case .setFolderShared(let change): try await agent.call(Endpoints.setFolderShared, change)
         case .setFolderRole(let change): try await agent.call(Endpoints.setFolderRole, change)
         case .removeFolder(let folder): try await agent.call(Endpoints.removeFolder, folder)
         }

@@ -29,8 +29,10 @@ enum CommandRun {
     private static func runTranslated(arguments: [String], process: ProcessSurroundings) async -> Int32 {
         var arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
         // Alone on a terminal it is asked how things are; a script gets the help.
-        if process.terminal.isOutputTTY, GlobalOptionOrder.areAll(arguments) {
-            arguments = [OverviewCommand.configuration.commandName ?? ""] + arguments
+        if GlobalOptionOrder.areAll(arguments) {
+            let isAnswered = process.terminal.isOutputTTY || arguments.contains("--json")
+            arguments =
+                isAnswered ? [OverviewCommand.configuration.commandName ?? ""] + arguments : ["--help"]
         }
         let code = await perform(arguments, process)
         do {

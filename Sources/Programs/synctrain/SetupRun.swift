@@ -15,6 +15,8 @@ struct SetupRun: Sendable {
     /// What was given on the command line, instead of answers.
     struct Given: Sendable {
         var initialisation: CommandEnvironment.Initialisation
+        /// The code of an invitation.
+        var invitation: String?
         /// Ids of devices.
         var devices: [String] = []
         /// Of the first of them.
@@ -34,6 +36,7 @@ struct SetupRun: Sendable {
         try await makeIdentity()
         try await startAgent()
         let agent = try context.agent()
+        if let invitation = given.invitation { try await join(invitation, agent) }
         try await meetDevices(agent)
         let added = try await takeFolders(agent)
         try await select(agent, in: added)
@@ -182,7 +185,8 @@ struct SetupRun: Sendable {
             for line in SetupDevice.list(all, style) { try say(line) }
             let line = try await ask(
                 translated(
-                    "Number, or the id of the other device (p: pair by six digits, Enter: search again, -: later)"),
+                    "Number, or the id of the other device (or an invitation; p: pair by six digits, Enter: search again, -: later)"
+                ),
                 default: "")
             switch SetupDevice.choose(line, nearby: all, own: own) {
             case .searchAgain: continue
@@ -191,6 +195,10 @@ struct SetupRun: Sendable {
             case .pair(let address):
                 do {
                     return try await pair(address, agent)
+                } catch let error as ControlError { try say(EscapedName.escape(error.shown)) }
+            case .join(let code):
+                do {
+                    return try await join(code, agent)
                 } catch let error as ControlError { try say(EscapedName.escape(error.shown)) }
             case .add(let id):
                 let seen = all.first { $0.device == id }
@@ -222,6 +230,21 @@ struct SetupRun: Sendable {
         } catch let error as ControlError where error.code == .alreadyExists {
             // An earlier setup added it.
         }
+    }
+
+    /// Takes the folder of an invitation, and with it the device that invites.
+    private func join(_ code: String, _ agent: any AgentControl) async throws {
+        let parent =
+            if let parent = given.parent {
+                parent
+            } else {
+                try await ask(translated("Directory that the folder gets a directory in"), default: "~/Library")
+            }
+        let answer = try await agent.call(
+            Endpoints.join, JoinRequest(code: code, directory: context.folderPath(parent), isParent: true))
+        let name = answer.name.isEmpty ? StatusRendering.short(answer.device) : answer.name
+        try say(translated("Added device \(style.name(name))."))
+        try say(translated("Added folder \(style.name(answer.folder)) in \(style.name(answer.path))."))
     }
 
     private func pair(_ address: String?, _ agent: any AgentControl) async throws {

@@ -10,13 +10,15 @@ enum SetupDevice {
         case add(String)
         /// Another synctrain, by a code that both show: at an address, or whoever comes.
         case pair(address: String?)
+        /// By an invitation's code.
+        case join(String)
         case searchAgain
         case goOn
         case problem(String)
     }
 
     /// - Parameters:
-    ///   - line: a number of the list, a device id, an address, `p`, `-`, or nothing.
+    ///   - line: a number of the list, a device id, an address, an invitation, `p`, `-`, or nothing.
     ///   - nearby: what was listed, from 1 on.
     ///   - own: this device's id.
     static func choose(_ line: String, nearby: [NearbyEntry], own: String) -> Choice {
@@ -27,6 +29,7 @@ enum SetupDevice {
         case "-", "skip": return .goOn
         default: break
         }
+        if isInvitation(word) { return .join(word) }
         if let number = Int(word), word.utf8.count < 4 {
             guard nearby.indices.contains(number - 1) else {
                 return .problem(translated("\(number) is not in the list."))
@@ -44,6 +47,9 @@ enum SetupDevice {
                 translated("\"\(EscapedName.escape(String(line.prefix(80))))\" is not a device id: \(error)"))
         }
     }
+
+    /// Whether it is meant as what `synctrain invite` prints; the agent reads it.
+    static func isInvitation(_ text: String) -> Bool { text.lowercased().hasPrefix("synctrain-") }
 
     static func list(_ nearby: [NearbyEntry], _ style: Style) -> [String] {
         let rows = nearby.enumerated().map { index, entry in
@@ -88,7 +94,7 @@ enum SetupMeeting {
         return
             translated(
                 "\(who). In a Syncthing: folder → Edit → Sharing → tick \(EscapedName.escape(status.name)); in a synctrain: "
-                    + "`synctrain folder add ID PATH --device \(StatusRendering.short(status.device))…`")
+                    + "`synctrain folder share ID \(EscapedName.escape(status.name))`")
     }
 }
 

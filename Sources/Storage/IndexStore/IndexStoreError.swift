@@ -1,9 +1,10 @@
 import BlockExchange
 import GRDB
 import Glibc
+import Phrases
 
-/// Why the index could not be used; `message` ends with what to do.
-package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+/// Why the index could not be used; `text` ends with what to do.
+package struct IndexStoreError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// The file was written by a later version of this program.
         case newerSchema
@@ -29,7 +30,7 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
 
     package let code: Code
     /// A sentence that names the file and ends with the remedy.
-    package let message: String
+    package let text: Phrase
     /// The database file.
     package let path: String
     /// What the system or SQLite said; empty if there was no such cause.
@@ -39,7 +40,7 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
         self.code = code
         self.path = path
         self.cause = cause
-        self.message = Self.message(code, path: path, cause: cause, folder: folder)
+        self.text = Self.text(code, path: path, cause: cause, folder: folder)
     }
 
     /// Whether the same call may succeed later without anything being changed.
@@ -47,37 +48,45 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
 
     package var description: String { message }
 
-    private static func message(_ code: Code, path: String, cause: String, folder: FolderID?) -> String {
-        let reason = cause.isEmpty ? "" : " (\(cause))"
+    private static func text(_ code: Code, path: String, cause: String, folder: FolderID?) -> Phrase {
+        let named = folder?.rawValue ?? ""
+        let reason: Phrase = cause.isEmpty ? "" : " (\(cause))"
         return switch code {
         case .newerSchema:
-            "the index \(path) was written by a newer synctrain; install that version again, or run "
-                + "`synctrain reset index` to rebuild the index (your files are not touched)"
+            Phrase(
+                "the index \(path) was written by a newer synctrain; install that version again, or run "
+                    + "`synctrain reset index` to rebuild the index (your files are not touched)")
         case .corrupt:
-            "the index \(path) is damaged\(reason); run `synctrain reset index` to rebuild it (your files are not "
-                + "touched)"
+            Phrase(
+                "the index \(path) is damaged\(reason); run `synctrain reset index` to rebuild it (your files are not "
+                    + "touched)")
         case .diskFull:
-            "no space left for the index \(path); free some space on that disk"
+            Phrase("no space left for the index \(path); free some space on that disk")
         case .diskAlmostFull:
-            "no space left for the index \(path)\(reason); free some space on that disk"
+            Phrase("no space left for the index \(path)\(reason); free some space on that disk")
         case .tooManyEntries:
-            "\(cause) of a folder, more than the index takes of one device; delete some of them there"
+            Phrase("\(cause) of a folder, more than the index takes of one device; delete some of them there")
         case .readOnly:
-            "the index \(path) is read-only or on a read-only disk\(reason); make it writable, or choose "
-                + "another directory with `--home`"
+            Phrase(
+                "the index \(path) is read-only or on a read-only disk\(reason); make it writable, or choose "
+                    + "another directory with `--home`")
         case .permission:
-            "the index \(path) cannot be opened: permission denied\(reason); give your user access to it and its directory, or choose "
-                + "another directory with `--home`"
+            Phrase(
+                "the index \(path) cannot be opened: permission denied\(reason); give your user access to it and its directory, or choose "
+                    + "another directory with `--home`")
         case .busy:
-            "the index \(path) is locked by another process; stop it (`synctrain agent stop`) and try again"
+            Phrase("the index \(path) is locked by another process; stop it (`synctrain agent stop`) and try again")
         case .cannotOpen:
-            "the index \(path) cannot be opened\(reason); create its directory, or choose another directory with `--home`"
+            Phrase(
+                "the index \(path) cannot be opened\(reason); create its directory, or choose another directory with `--home`"
+            )
         case .inputOutput:
-            "the disk failed while the index \(path) was used\(reason); check the disk (`dmesg`), then try again"
+            Phrase(
+                "the disk failed while the index \(path) was used\(reason); check the disk (`dmesg`), then try again")
         case .noSuchFolder:
-            "the index has no folder \"\(folder?.rawValue ?? "")\"; see `synctrain folder list`"
+            Phrase("the index has no folder `\(named)`; see `synctrain folder list`")
         case .failed:
-            "the index \(path) failed\(reason); try again; if this persists, run `synctrain reset index`"
+            Phrase("the index \(path) failed\(reason); try again; if this persists, run `synctrain reset index`")
         }
     }
 

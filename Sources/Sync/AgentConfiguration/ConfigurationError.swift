@@ -1,7 +1,9 @@
+import Phrases
+
 /// Why a setting, the configuration file or one of the agent's own files was refused.
 ///
 /// Nothing on disk has changed when one is thrown, unless the message says so.
-package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ConfigurationError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The text is no TOML, no XML or no UTF-8.
         case syntax
@@ -33,38 +35,46 @@ package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConve
 
     package var code: Code
     /// A sentence for people that ends with what to do.
-    package var message: String
+    package var text: Phrase
     /// The file in question, absolute.
     package var file: String?
     /// The line in `file`, counted from 1.
     package var line: Int?
 
-    package init(_ code: Code, _ message: String, file: String? = nil, line: Int? = nil) {
+    package init(_ code: Code, _ text: Phrase, file: String? = nil, line: Int? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.file = file
         self.line = line
     }
 
-    /// `file:line: message`, as compilers write it.
-    package var description: String {
-        guard let file else { return message }
-        guard let line else { return "\(file): \(message)" }
-        return "\(file):\(line): \(message)"
+    /// The same to a program, however the message was put together.
+    package static func == (left: ConfigurationError, right: ConfigurationError) -> Bool {
+        left.code == right.code && left.message == right.message && left.file == right.file && left.line == right.line
     }
+
+    /// `text` behind its place, as `description` has it.
+    package var located: Phrase {
+        guard let file else { return text }
+        guard let line else { return Phrase("\(file): \(text)") }
+        return Phrase("\(file):\(line): \(text)")
+    }
+
+    /// `file:line: message`, as compilers write it.
+    package var description: String { located.english }
 }
 
 /// A rule that a value breaks, before it is known where the value stands.
-struct SettingProblem: Error, Equatable {
+struct SettingProblem: PhrasedError, Equatable {
     var code: ConfigurationError.Code
-    var message: String
+    var text: Phrase
 
-    init(_ code: ConfigurationError.Code, _ message: String) {
+    init(_ code: ConfigurationError.Code, _ text: Phrase) {
         self.code = code
-        self.message = message
+        self.text = text
     }
 
     func at(_ file: String?, line: Int? = nil) -> ConfigurationError {
-        ConfigurationError(code, message, file: file, line: line)
+        ConfigurationError(code, text, file: file, line: line)
     }
 }

@@ -110,7 +110,7 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .unshared, Phrase("the folder is not shared with any device"), nil,
-                    Phrase("`synctrain folder add \(folder) PATH --device DEVICE`, with the path it has, shares it")))
+                    Phrase("`synctrain folder share \(folder) DEVICE` shares it with a device")))
         }
         waits += aboutPeers + aboutNeed
         if let waiting = status.waiting {

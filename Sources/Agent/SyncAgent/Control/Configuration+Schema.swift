@@ -61,7 +61,7 @@ extension Configuration {
             _ = try edit.applied(to: self)
             return [edit]
         } catch {
-            throw ControlError(.invalidRequest, message: error.message, path: change.settings.first?.key)
+            throw ControlError(.invalidRequest, error.text, path: change.settings.first?.key)
         }
     }
 
@@ -112,7 +112,7 @@ extension Configuration {
         guard change.settings.contains(where: { $0.key == "http.listen" || $0.key == "http.network" }) else { return }
         let new = try edits.reduce(self) { try $1.applied(to: $0) }
         guard case .refused(let reason) = new.http.listening(hasPassword: hasPassword) else { return }
-        throw ControlError(.invalidRequest, message: reason, path: change.settings.first?.key)
+        throw ControlError(.invalidRequest, reason, path: change.settings.first?.key)
     }
 
     private func target(of change: SettingsChange) throws -> SettingTarget {

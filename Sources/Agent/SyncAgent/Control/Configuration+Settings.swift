@@ -76,14 +76,20 @@ extension Configuration {
 
     /// What all of this configuration is gone in `new`, in words: "no devices" and "2 devices"; nil if something of each is
     /// left. A file that was emptied looks like that, and nobody who removes things one by one comes to it unasked.
-    func loss(in new: Configuration) -> (none: String, all: String)? {
-        let counts = [("device", devices.count, new.devices.count), ("folder", folders.count, new.folders.count)]
-        let lost = counts.filter { $0.1 > 0 && $0.2 == 0 }
-        guard !lost.isEmpty else { return nil }
-        return (
-            lost.map { "no \($0.0)s" }.joined(separator: " and "),
-            lost.map { "\($0.1) \($0.0)\($0.1 == 1 ? "" : "s")" }.joined(separator: " and ")
-        )
+    func loss(in new: Configuration) -> (none: Phrase, all: Phrase)? {
+        var lost: [(none: Phrase, all: Phrase)] = []
+        if !devices.isEmpty, new.devices.isEmpty {
+            let count = devices.count
+            lost.append((Phrase("no devices"), Phrase(count, one: "\(count) device", many: "\(count) devices")))
+        }
+        if !folders.isEmpty, new.folders.isEmpty {
+            let count = folders.count
+            lost.append((Phrase("no folders"), Phrase(count, one: "\(count) folder", many: "\(count) folders")))
+        }
+        guard let first = lost.first else { return nil }
+        return lost.dropFirst().reduce(first) { found, more in
+            (Phrase("\(found.none) and \(more.none)"), Phrase("\(found.all) and \(more.all)"))
+        }
     }
 
     /// The settings that only count when an agent is started and that are others in `new`.
@@ -128,6 +134,16 @@ extension Configuration {
         return (edits, next)
     }
 
+    /// The edit that shares a folder with a device, or stops; none where it is so already.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `duplicate`).
+    package func edits(applying change: FolderSharingChange) throws -> [ConfigurationEdit] {
+        let (folder, device) = (try folder(FolderID(change.folder)), try device(change.device).id)
+        // Shared again by the user, it is no longer the introducer's to take back.
+        if change.isShared { return [.shareFolder(folder.id, device)] }
+        return folder.devices.contains(device) ? [.unshareFolder(folder.id, device)] : []
+    }
+
     /// The edit that says what a device may do in a folder that is shared with it.
     ///
     /// - Throws: `ControlError` (`invalidRequest` for an unknown role, or a folder not shared with the device);
@@ -141,7 +157,7 @@ extension Configuration {
             throw ControlError(
                 .invalidRequest,
                 "\(folder.id) is not shared with \(device.name.isEmpty ? device.id.description : device.name); share it "
-                    + "first: synctrain folder add \(folder.id) \(folder.path) --device \(device.id)",
+                    + "first: synctrain folder share \(folder.id) \(device.id)",
                 path: change.folder)
         }
         return [.setFolderRole(folder.id, device.id, role)]

@@ -237,7 +237,7 @@ enum SettingWords {
         do throws(ConfigurationError) {
             _ = try SettingsSchema.declaration(scope, key)
         } catch {
-            throw ControlError(.invalidRequest, message: error.message, path: key)
+            throw ControlError(.invalidRequest, error.text, path: key)
         }
     }
 

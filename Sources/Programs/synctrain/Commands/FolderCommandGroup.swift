@@ -9,7 +9,8 @@ struct FolderCommandGroup: ParsableCommand {
             commandName: "folder", abstract: translated("Manage shared folders."),
             subcommands: [
                 FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
-                FolderRemoveCommand.self, FolderSetCommand.self, FolderGetCommand.self, FolderModeCommand.self,
+                FolderShareCommand.self, FolderUnshareCommand.self, FolderRemoveCommand.self, FolderSetCommand.self,
+                FolderGetCommand.self, FolderModeCommand.self,
                 FolderBluetoothCommand.self, FolderOverrideCommand.self,
                 FolderRevertCommand.self, FolderRoleCommand.self, FolderRelaysCommand.self, FolderIgnoreCommand.self,
                 FolderIgnoredCommand.self,
@@ -174,6 +175,59 @@ struct FolderResumeCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws { try await context.perform(.setFolderPaused(folder, false)) }
+}
+
+struct FolderShareCommand: RunnableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "share", abstract: translated("Share a folder with a device."),
+            discussion: translated(
+                """
+                The other device has to accept the folder, too. Shared with it already, nothing changes.
+
+                Example: synctrain folder share photos nas
+                """))
+    }
+
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
+    var folder: String
+
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
+    var device: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.perform(
+            .setFolderShared(FolderSharingChange(folder: folder, device: device, isShared: true)))
+    }
+}
+
+struct FolderUnshareCommand: RunnableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "unshare",
+            abstract: translated("Stop sharing a folder with a device. Files are kept on both devices."),
+            discussion: translated(
+                """
+                Also forgets the device's role in the folder. `synctrain folder share` shares it again.
+
+                Example: synctrain folder unshare photos tablet
+                """))
+    }
+
+    @Argument(help: ArgumentHelp(translated("Folder id.")))
+    var folder: String
+
+    @Argument(help: ArgumentHelp(translated("Device id or name.")))
+    var device: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.perform(
+            .setFolderShared(FolderSharingChange(folder: folder, device: device, isShared: false)))
+    }
 }
 
 struct FolderRemoveCommand: RunnableCommand {

@@ -14,10 +14,16 @@ struct SetupCommand: RunnableCommand {
 
                 With --yes nothing is asked: the options say what is added and selected.
 
+                An invitation, which `synctrain invite` prints on another device, brings that device and its folder at once.
+
                 Example: synctrain setup
+                Example: synctrain setup CODE
                 Example: synctrain setup --yes --name laptop --device DEVICE-ID --address 192.168.1.5 --into ~/Library
                 """))
     }
+
+    @Argument(help: ArgumentHelp(translated("Invitation of another device."), valueName: "code"))
+    var invitation: String?
 
     @OptionGroup var options: InitOptions
 
@@ -45,6 +51,12 @@ struct SetupCommand: RunnableCommand {
         if global.json {
             throw ValidationError(translated("Use the single commands with --json; setup asks a person."))
         }
+        if let invitation, !SetupDevice.isInvitation(invitation) {
+            throw ValidationError(
+                translated(
+                    "\"\(EscapedName.escape(String(invitation.prefix(80))))\" is not an invitation. `synctrain invite FOLDER` prints one on another device."
+                ))
+        }
         if !address.isEmpty, device.isEmpty { throw ValidationError(translated("--address needs --device.")) }
         if !select.isEmpty, !global.yes { throw ValidationError(translated("--select needs --yes.")) }
     }
@@ -56,7 +68,9 @@ struct SetupCommand: RunnableCommand {
                 "Run setup in a terminal, because it asks questions, or use --yes with --device and --into.")
         }
         let given = SetupRun.Given(
-            initialisation: options.initialisation, devices: device, addresses: address, parent: into, selected: select)
+            initialisation: options.initialisation, invitation: invitation, devices: device, addresses: address,
+            parent: into,
+            selected: select)
         try await SetupRun(context: context, given: given).run()
     }
 }

@@ -89,7 +89,10 @@ enum AgentProgram {
                     logIn: { try links.loginLink(used: $0) }, logOut: { try await links.logOut() },
                     setPassword: { try await links.setPassword($0) }, fingerprint: { links.fingerprint }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
-                machine: machine, notices: desktop,
+                machine: machine,
+                notices: desktop.map {
+                    DesktopBoard(desktop: $0, translation: SpokenLanguage.translation(Terminal.liveVariables))
+                },
                 mounts: AgentMounts(places, ProcessInfo.processInfo.environment).tools,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })

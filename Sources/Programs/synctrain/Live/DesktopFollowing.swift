@@ -1,4 +1,5 @@
 import MachineState
+import Phrases
 import ServiceLifecycle
 import SyncAgent
 import SyncDecisions
@@ -12,10 +13,15 @@ struct DesktopFollowing: Service {
     }
 }
 
-extension Desktop: NoticeBoard {
-    package func show(_ notice: Notice) async {
-        await show(
-            Message(
-                place: notice.kind.rawValue, summary: notice.summary, body: notice.body, isUrgent: notice.isUrgent))
+/// Shows notices in the language of the session that the desktop is of.
+struct DesktopBoard: NoticeBoard {
+    let desktop: Desktop
+    let translation: Translation
+
+    func show(_ notice: Notice) async {
+        let (summary, body) = notice.shown(in: translation)
+        await desktop.show(
+            Desktop.Message(
+                place: notice.kind.rawValue, summary: summary, body: body, isUrgent: notice.isUrgent))
     }
 }

@@ -95,7 +95,7 @@ extension CommandEnvironment {
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(
                 .alreadyExists,
-                translated(
+                Phrase(
                     "a configuration already exists, and init does not change it; run init without options to create only the "
                         + "identity, or move the file elsewhere first"), file: places.configurationFile)
         }
@@ -178,6 +178,7 @@ extension CommandEnvironment {
         case .setNetwork(let change): try file.apply(try configuration.edits(applying: change))
         case .setPaused(let change):
             try file.apply(try configuration.edits(applying: change, now: WallTime.now.seconds))
+        case .setFolderShared(let change): try file.apply(try configuration.edits(applying: change))
         case .setFolderRole(let change): try file.apply(try configuration.edits(applying: change))
         case .removeFolder(let id):
             try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))

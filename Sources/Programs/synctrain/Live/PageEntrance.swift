@@ -36,7 +36,7 @@ struct PageEntrance {
         case .nowhere: break
         case .thisMachine(let host, let port), .network(let host, let port): address = (host, port)
         case .refused(let reason):
-            refusal = reason
+            refusal = reason.english
             logger.error("the page is not served: \(reason)")
         }
         return LinkEndpoint(

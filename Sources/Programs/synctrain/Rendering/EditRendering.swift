@@ -32,6 +32,7 @@ struct EditRendering: Sendable {
         case .setIgnored(let change): return ignored(change)
         case .setNetwork: return translated("Changed the network settings.")
         case .setPaused(let change): return pausedLine(change)
+        case .setFolderShared(let change): return shared(change)
         case .setFolderRole(let change):
             return
                 translated(
@@ -47,6 +48,17 @@ struct EditRendering: Sendable {
         let path = ShellWord.quoted("\(settings.id):PATH")
         return translated(
             "\(folder): nothing is downloaded until you select it, with `synctrain select \(style.name(path))`.")
+    }
+
+    private func shared(_ change: FolderSharingChange) -> String {
+        let (folder, device) = (style.name(change.folder), style.name(change.device))
+        guard change.isShared else {
+            return translated("Folder \(folder) is not shared with \(device). Files are kept on both devices.")
+        }
+        let id = style.name(ShellWord.quoted(change.folder))
+        return translated(
+            "Folder \(folder) is shared with \(device). Accept it there: `synctrain folder add \(id) PATH`, or in the GUI."
+        )
     }
 
     private func ignored(_ change: IgnoreChange) -> String {

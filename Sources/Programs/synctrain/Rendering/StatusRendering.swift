@@ -6,15 +6,16 @@ struct StatusRendering: Sendable {
     var style: Style
 
     func lines(_ status: AgentStatus) -> [String] {
-        var lines = Table.lines([
+        var rows = [
             [translated("device"), "\(status.device) (\(style.name(status.name)))"],
             [translated("agent"), translated("\(status.version), since \(Timestamp.local(status.startedAt))")],
             [
                 translated("listening"),
                 status.listening.isEmpty ? translated("on nothing") : status.listening.joined(separator: " "),
             ],
-        ])
-        if let http = status.http { lines.append(translated("page and links: \(http)")) }
+        ]
+        if let http = status.http { rows.append([translated("page"), http]) }
+        var lines = Table.lines(rows)
         if let fingerprint = status.httpFingerprint {
             lines.append(translated("certificate of the page: SHA-256 \(fingerprint)"))
         }
@@ -133,6 +134,7 @@ struct StatusRendering: Sendable {
             case .halted where folder.condition.isHalted: nil
             case .policy, .problems: nil
             case .halted, .space: style.name(wait.shownRemedy)
+            case .unshared: translated("not shared: \(style.name(wait.shownRemedy))")
             case .paused: "\(style.name(wait.shown)); \(style.name(wait.shownRemedy))"
             default: translated("waits: \(style.name(wait.shown)); \(style.name(wait.shownRemedy))")
             }

@@ -7,8 +7,12 @@ enum SpokenLanguage {
     ///
     /// - Parameter arguments: the command line, without the program.
     static func translation(_ variables: [String: String], arguments: [String]) -> Translation {
-        guard !isForPrograms(arguments),
-            let language = LanguageChoice.language(variables, available: Set(documents.keys)),
+        isForPrograms(arguments) ? .english : translation(variables)
+    }
+
+    /// The language of people who have these variables in their environment.
+    static func translation(_ variables: [String: String]) -> Translation {
+        guard let language = LanguageChoice.language(variables, available: Set(documents.keys)),
             let document = documents[language], let translation = try? Translation(document: bytes(document))
         else { return .english }
         return translation

@@ -14,12 +14,12 @@ final class FileLock: Sendable {
     static func take(_ path: String, attempts: Int) throws(ConfigurationError) -> FileLock? {
         // Close-on-exec, because a child that inherits the descriptor would go on holding the lock.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw StoredFile.failure("lock", path) }
+        guard descriptor >= 0 else { throw StoredFile.failure(.lock, path) }
         let lock = FileLock(descriptor: descriptor)
         var left = attempts
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
-            guard errno == EWOULDBLOCK else { throw StoredFile.failure("lock", path) }
+            guard errno == EWOULDBLOCK else { throw StoredFile.failure(.lock, path) }
             left -= 1
             guard left > 0 else { return nil }
             usleep(20_000)

@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// The few file operations that the agent's own small files need.
 enum StoredFile {
@@ -7,11 +8,11 @@ enum StoredFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw failure("read", path)
+            throw failure(.read, path)
         }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
+        guard fstat(descriptor, &status) == 0 else { throw failure(.read, path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw ConfigurationError(.failed, "not a regular file; move it elsewhere", file: path)
         }
@@ -20,7 +21,7 @@ enum StoredFile {
         while true {
             let count = Glibc.read(descriptor, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("read", path) }
+            guard count >= 0 else { throw failure(.read, path) }
             guard count > 0 else { return bytes }
             bytes += piece.prefix(count)
             guard bytes.count <= byteLimit else {
@@ -53,39 +54,39 @@ enum StoredFile {
                 }
                 defer { free(resolved) }
                 target = String(cString: resolved)
-                guard stat(target, &status) == 0 else { throw failure("write", path) }
+                guard stat(target, &status) == 0 else { throw failure(.write, path) }
             }
             mode = status.st_mode & 0o777
         }
         let folder = directory(of: target)
         let staged = "\(folder)/.synctrain.\(UInt64.random(in: 0...UInt64.max))"
         let descriptor = open(staged, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("write", target) }
+        guard descriptor >= 0 else { throw failure(.write, target) }
         do throws(ConfigurationError) {
             defer { close(descriptor) }
-            guard fchmod(descriptor, mode) == 0 else { throw failure("write", target) }
+            guard fchmod(descriptor, mode) == 0 else { throw failure(.write, target) }
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw failure("write", target) }
+                guard count > 0 else { throw failure(.write, target) }
                 rest = rest.dropFirst(count)
             }
-            guard fsync(descriptor) == 0 else { throw failure("write", target) }
+            guard fsync(descriptor) == 0 else { throw failure(.write, target) }
             if isReplacing {
-                guard rename(staged, target) == 0 else { throw failure("write", target) }
+                guard rename(staged, target) == 0 else { throw failure(.write, target) }
             } else {
                 // link(2), unlike rename(2), fails if someone else made the file meanwhile.
                 if link(staged, target) == 0 {
                     unlink(staged)
                 } else {
-                    guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure("write", target) }
+                    guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure(.write, target) }
                     // No second names, as on exFAT: something empty takes the name first.
                     let claim = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-                    guard claim >= 0 else { throw failure("write", target) }
+                    guard claim >= 0 else { throw failure(.write, target) }
                     close(claim)
                     guard rename(staged, target) == 0 else {
-                        let error = failure("write", target)
+                        let error = failure(.write, target)
                         unlink(target)
                         throw error
                     }
@@ -100,10 +101,10 @@ enum StoredFile {
 
     static func makeDurable(directory: String) throws(ConfigurationError) {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("write", directory) }
+        guard descriptor >= 0 else { throw failure(.write, directory) }
         defer { close(descriptor) }
         // EINVAL: a file system without fsync of directories.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("write", directory) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(.write, directory) }
     }
 
     /// Makes `path` and its missing parents with `mode`. An existing empty `path` gets `mode` too.
@@ -117,14 +118,14 @@ enum StoredFile {
             if status.st_mode & 0o777 != mode, status.st_uid == geteuid(), isEmpty(path) { chmod(path, mode) }
             return
         }
-        guard errno == ENOENT else { throw failure("make", path) }
+        guard errno == ENOENT else { throw failure(.make, path) }
         var made = ""
         for part in path.split(separator: "/") {
             made += "/" + part
             guard mkdir(made, mode) != 0 else { continue }
-            guard errno == EEXIST else { throw failure("make", made) }
+            guard errno == EEXIST else { throw failure(.make, made) }
         }
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw failure("make", path) }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw failure(.make, path) }
     }
 
     private static func isEmpty(_ path: String) -> Bool {
@@ -140,27 +141,44 @@ enum StoredFile {
         return String(path[..<slash])
     }
 
+    /// What was to be done with a file.
+    enum Deed {
+        case lock, lookFor, make, read, use, write
+
+        var failed: Phrase {
+            switch self {
+            case .lock: Phrase("cannot lock it")
+            case .lookFor: Phrase("cannot look for it")
+            case .make: Phrase("cannot make it")
+            case .read: Phrase("cannot read it")
+            case .use: Phrase("cannot use it")
+            case .write: Phrase("cannot write it")
+            }
+        }
+    }
+
     /// The error that `errno` stands for, with what to do about it.
-    static func failure(_ verb: String, _ path: String) -> ConfigurationError {
+    static func failure(_ deed: Deed, _ path: String) -> ConfigurationError {
         let number = errno
-        let reason = String(cString: strerror(number))
+        // The system's own words, in English.
+        let reason = "\(deed.failed): \(String(cString: strerror(number)))" as Phrase
         switch number {
         case EACCES, EPERM:
             return ConfigurationError(
-                .noPermission, "cannot \(verb) it: \(reason); check who owns it and its permissions", file: path)
+                .noPermission, "\(reason); check who owns it and its permissions", file: path)
         case EROFS:
             return ConfigurationError(
-                .noPermission, "cannot \(verb) it: \(reason); choose a writable directory with --home",
+                .noPermission, "\(reason); choose a writable directory with --home",
                 file: path)
         case ENOSPC, EDQUOT:
-            return ConfigurationError(.noSpace, "cannot \(verb) it: \(reason); free some space", file: path)
+            return ConfigurationError(.noSpace, "\(reason); free some space", file: path)
         case EEXIST:
             return ConfigurationError(.alreadyExists, "the file already exists; move it elsewhere first", file: path)
         case ENOENT, ENOTDIR:
             return ConfigurationError(
-                .missing, "cannot \(verb) it: \(reason); check that its directory exists", file: path)
+                .missing, "\(reason); check that its directory exists", file: path)
         default:
-            return ConfigurationError(.failed, "cannot \(verb) it: \(reason)", file: path)
+            return ConfigurationError(.failed, reason, file: path)
         }
     }
 }

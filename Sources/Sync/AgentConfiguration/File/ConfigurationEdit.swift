@@ -120,7 +120,7 @@ extension ConfigurationEdit {
         }
         if let (position, problem) = changed.firstProblem() {
             guard case .set = self, !problem.message.contains("`\(position.key)`") else { throw problem.at(nil) }
-            throw ConfigurationError(problem.code, "`\(position.key)`: \(problem.message)")
+            throw ConfigurationError(problem.code, "`\(position.key)`: \(problem.text)")
         }
         return changed
     }

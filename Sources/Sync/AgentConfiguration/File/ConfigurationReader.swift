@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 import TOML
 
 /// Makes a `Configuration` of a TOML text; every error names the line and says what to write instead.
@@ -93,7 +94,7 @@ struct ConfigurationReader {
         guard let schedule = section.value("schedule") else { return limits }
         guard case .array(let windows) = schedule else {
             throw section.error(
-                .wrongType, "schedule", "write each schedule as a block `[[limits.schedule]]`")
+                .wrongType, "schedule", Phrase("write each schedule as a block `[[limits.schedule]]`"))
         }
         for node in windows {
             guard let block = block(node, "[[limits.schedule]]") else { continue }
@@ -110,9 +111,7 @@ struct ConfigurationReader {
                 let words = TransferLimits.Day.allCases.map { "`\"\($0.rawValue)\"`" }.joined(separator: ", ")
                 throw block.error(
                     .invalidValue, "days",
-                    "`\(word.prefix(80))` is not a day; use \(words), or omit `days` for "
-                        + "every day"
-                )
+                    Phrase("`\(word.prefix(80))` is not a day; use \(words), or omit `days` for every day"))
             }
             days.insert(day)
         }
@@ -126,7 +125,7 @@ struct ConfigurationReader {
             "id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until", "introducer",
             "skip-introduction-removals", "allowed-networks", "up", "down", "connections",
         ])
-        let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
+        let text = try block.required("id", Phrase("write `id = \"…\"`, as `synctrain id` prints it on that device"))
         var device = DeviceConfiguration(id: try block.deviceID(text, "id"))
         if let name = try block.string("name") { device.name = name }
         if let addresses = try block.strings("addresses") { device.addresses = addresses.map(AddressSyntax.completed) }
@@ -159,8 +158,8 @@ struct ConfigurationReader {
             "xattr-filter", "xattr-max-entry-size", "xattr-max-total-size", "mount",
             "mount-read-only",
         ])
-        let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
-        let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
+        let id = try block.required("id", Phrase("write `id = \"…\"`, the same on every device that shares the folder"))
+        let path = try block.required("path", Phrase("write `path = \"…\"`, the directory on this device"))
         var folder: FolderConfiguration
         do throws(SettingProblem) {
             folder = FolderConfiguration(id: FolderID(id), path: try FolderPath.clean(path, userHome: userHome))
@@ -214,7 +213,7 @@ struct ConfigurationReader {
         guard let moment = MomentText.parse(text) else {
             throw block.error(
                 .invalidValue, "paused-until",
-                "`paused-until` is not a time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or omit it")
+                Phrase("`paused-until` is not a time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or omit it"))
         }
         return isPaused ? moment : nil
     }

@@ -21,7 +21,7 @@ struct ConfigurationText {
         do throws(ConfigurationError) {
             expected = try edit.applied(to: configuration)
         } catch {
-            throw ConfigurationError(error.code, error.message, file: reader.file)
+            throw ConfigurationError(error.code, error.text, file: reader.file)
         }
         // What the file does not name is called as the host is.
         if case .set(.agent, let assignments) = edit, assignments.contains(SettingAssignment("name", nil)) {

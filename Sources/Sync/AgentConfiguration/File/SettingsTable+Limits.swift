@@ -1,3 +1,4 @@
+import Phrases
 import TOML
 
 extension SettingsTable {
@@ -6,11 +7,12 @@ extension SettingsTable {
         guard let value = value(key) else { return nil }
         if case .integer(let number) = value, number >= 0 { return number == 0 ? nil : number }
         guard case .string(var text) = value else {
-            throw error(.wrongType, key, "`\(key)` is a rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
+            throw error(.wrongType, key, Phrase("`\(key)` is a rate; write it as `\"2 MiB/s\"`, or 0 for no limit"))
         }
         if text.hasSuffix("/s") { text.removeLast(2) }
         guard let byteCount = ByteCountText.parse(text) else {
-            throw error(.invalidValue, key, "`\(key)` is not a rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
+            throw error(
+                .invalidValue, key, Phrase("`\(key)` is not a rate; write it as `\"2 MiB/s\"`, or 0 for no limit"))
         }
         return byteCount == 0 ? nil : byteCount
     }
@@ -18,7 +20,7 @@ extension SettingsTable {
     /// A time of day as `08:30`, in minutes; `24:00` is the end of the day.
     func minuteOfDay(_ key: String) throws(ConfigurationError) -> Int {
         guard let minute = TransferLimits.minuteOfDay(try string(key) ?? "") else {
-            throw error(.invalidValue, key, "`\(key)` is not a time of day; write it as `\"08:30\"`")
+            throw error(.invalidValue, key, Phrase("`\(key)` is not a time of day; write it as `\"08:30\"`"))
         }
         return minute
     }

@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 import TOML
 
 extension SettingsTable {
@@ -52,8 +53,9 @@ extension SettingsTable {
             guard let introduction = FolderIntroduction(text: text) else {
                 throw error(
                     .invalidValue, key,
-                    "`\(text.prefix(150))` is not an introduction; write `\"DEVICE-ID by DEVICE-ID\"`: the device that "
-                        + "shares the folder, and the introducer")
+                    Phrase(
+                        "`\(text.prefix(150))` is not an introduction; write `\"DEVICE-ID by DEVICE-ID\"`: the device that "
+                            + "shares the folder, and the introducer"))
             }
             introductions.append(introduction)
         }
@@ -64,7 +66,7 @@ extension SettingsTable {
         do throws(DeviceIDError) {
             return try DeviceID(parsing: text)
         } catch {
-            throw self.error(.invalidValue, key, "`\(text.prefix(80))` is not a device id: \(error)")
+            throw self.error(.invalidValue, key, Phrase("`\(text.prefix(80))` is not a device id: \(error)"))
         }
     }
 }

@@ -1,3 +1,4 @@
+import Phrases
 import Spelling
 import TOML
 
@@ -15,25 +16,29 @@ struct SettingsTable {
 
     func value(_ key: String) -> TOMLValue? { table[key]?.node.value }
 
-    func error(_ code: ConfigurationError.Code, _ key: String, _ message: String) -> ConfigurationError {
-        ConfigurationError(code, message, file: file, line: line(key))
+    func error(_ code: ConfigurationError.Code, _ key: String, _ text: Phrase) -> ConfigurationError {
+        ConfigurationError(code, text, file: file, line: line(key))
     }
 
     /// Refuses every key that is not in `keys`.
     func allow(_ keys: [String]) throws(ConfigurationError) {
         for key in table.entries.map(\.key.text) where !keys.contains(key) {
-            let place = name.isEmpty ? "here" : "in `\(name)`"
             let advice =
                 if let word = NearestWord.find(key, in: keys, share: 2) {
-                    "did you mean `\(word)`?"
+                    Phrase("did you mean `\(word)`?")
                 } else {
-                    "known are \(keys.map { "`\($0)`" }.joined(separator: ", "))"
+                    Phrase("known are \(keys.map { "`\($0)`" }.joined(separator: ", "))")
                 }
-            throw error(.unknownKey, key, "no setting `\(key.prefix(80))` is known \(place); \(advice)")
+            let shown = key.prefix(80)
+            throw error(
+                .unknownKey, key,
+                name.isEmpty
+                    ? Phrase("no setting `\(shown)` is known here; \(advice)")
+                    : Phrase("no setting `\(shown)` is known in `\(name)`; \(advice)"))
         }
     }
 
-    func required(_ key: String, _ advice: String) throws(ConfigurationError) -> String {
+    func required(_ key: String, _ advice: Phrase) throws(ConfigurationError) -> String {
         guard let text = try string(key) else {
             throw ConfigurationError(
                 .missing, "this `\(name)` has no `\(key)`; \(advice)", file: file, line: line)
@@ -43,27 +48,31 @@ struct SettingsTable {
 
     func string(_ key: String) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
-        guard case .string(let text) = value else { throw wrongType(key, value, "a text in quotes: `\(key) = \"…\"`") }
+        guard case .string(let text) = value else {
+            throw wrongType(key, value, Phrase("a text in quotes: `\(key) = \"…\"`"))
+        }
         return text
     }
 
     func bool(_ key: String) throws(ConfigurationError) -> Bool? {
         guard let value = value(key) else { return nil }
-        guard case .boolean(let bool) = value else { throw wrongType(key, value, "`true` or `false`, without quotes") }
+        guard case .boolean(let bool) = value else {
+            throw wrongType(key, value, Phrase("`true` or `false`, without quotes"))
+        }
         return bool
     }
 
     func int(_ key: String) throws(ConfigurationError) -> Int? {
         guard let value = value(key) else { return nil }
         guard case .integer(let number) = value, let number = Int(exactly: number) else {
-            throw wrongType(key, value, "a whole number without quotes: `\(key) = 60`")
+            throw wrongType(key, value, Phrase("a whole number without quotes: `\(key) = 60`"))
         }
         return number
     }
 
     func strings(_ key: String) throws(ConfigurationError) -> [String]? {
         guard let value = value(key) else { return nil }
-        let expected = "a list of texts: `\(key) = [\"…\", \"…\"]`"
+        let expected = Phrase("a list of texts: `\(key) = [\"…\", \"…\"]`")
         guard case .array(let nodes) = value else { throw wrongType(key, value, expected) }
         var texts: [String] = []
         for node in nodes {
@@ -77,7 +86,7 @@ struct SettingsTable {
 
     /// A size, as a text with a unit or as a number of bytes.
     func byteCount(_ key: String) throws(ConfigurationError) -> Int64? {
-        let expected = "a size such as `\"512 MiB\"` (KiB MiB GiB TiB KB MB GB TB, or plain bytes)"
+        let expected = Phrase("a size such as `\"512 MiB\"` (KiB MiB GiB TiB KB MB GB TB, or plain bytes)")
         switch value(key) {
         case nil: return nil
         case .integer(let number)? where number >= 0: return number
@@ -85,7 +94,7 @@ struct SettingsTable {
         case .string(let text)?: if let byteCount = ByteCountText.parse(text) { return byteCount }
         case let value?: throw wrongType(key, value, expected)
         }
-        throw error(.invalidValue, key, "`\(key)` is not a size; use \(expected)")
+        throw error(.invalidValue, key, Phrase("`\(key)` is not a size; use \(expected)"))
     }
 
     /// A size as in `byteCount`, or a part of the disk.
@@ -94,7 +103,7 @@ struct SettingsTable {
         guard let free = MinimumFree(text: text) else {
             throw error(
                 .invalidValue, key,
-                "`\(key)` is neither a size nor a part of the disk; write it as `\"1 GiB\"` or as `\"1 %\"`")
+                Phrase("`\(key)` is neither a size nor a part of the disk; write it as `\"1 GiB\"` or as `\"1 %\"`"))
         }
         return free
     }
@@ -105,8 +114,9 @@ struct SettingsTable {
         guard let seconds = IntervalText.parse(text) else {
             throw error(
                 .invalidValue, key,
-                "`\(key)` cannot be `\(text.prefix(80))`; write an interval such as `\"12h\"`, `\"30d\"` or `\"4w\"`, "
-                    + "from an hour to ten years")
+                Phrase(
+                    "`\(key)` cannot be `\(text.prefix(80))`; write an interval such as `\"12h\"`, `\"30d\"` or `\"4w\"`, "
+                        + "from an hour to ten years"))
         }
         return seconds
     }
@@ -117,13 +127,13 @@ struct SettingsTable {
         guard let text = try string(key) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             let words = Choice.allCases.map { "`\"\($0.rawValue)\"`" }.joined(separator: ", ")
-            throw error(.invalidValue, key, "`\(key)` cannot be `\(text.prefix(80))`; write one of \(words)")
+            throw error(.invalidValue, key, Phrase("`\(key)` cannot be `\(text.prefix(80))`; write one of \(words)"))
         }
         return choice
     }
 
     private func wrongType(
-        _ name: String, at line: Int? = nil, _ value: TOMLValue, _ expected: String
+        _ name: String, at line: Int? = nil, _ value: TOMLValue, _ expected: Phrase
     ) -> ConfigurationError {
         ConfigurationError(
             .wrongType, "`\(name)` is \(value.kind); write \(expected)", file: file, line: line ?? self.line(name))

@@ -36,7 +36,7 @@ package struct DeviceIdentityFiles: Equatable, Sendable {
     package static func isThere(in places: AgentPlaces) throws(ConfigurationError) -> Bool {
         for path in [places.certificate, places.privateKey, places.configurationFile] {
             if access(path, F_OK) == 0 { return true }
-            guard errno == ENOENT || errno == ENOTDIR else { throw StoredFile.failure("look for", path) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw StoredFile.failure(.lookFor, path) }
         }
         return false
     }

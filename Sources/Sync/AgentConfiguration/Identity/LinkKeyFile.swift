@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import Phrases
 
 /// The secret that links to files are signed with, in a file of its own that only its user can read.
 package enum LinkKeyFile {
@@ -17,7 +18,7 @@ package enum LinkKeyFile {
             // Made by another between the two; whichever is there is the key.
             guard error.code == .alreadyExists else { throw error }
         }
-        guard let key = try read(places.linkKey) else { throw StoredFile.failure("read", places.linkKey) }
+        guard let key = try read(places.linkKey) else { throw StoredFile.failure(.read, places.linkKey) }
         return key
     }
 
@@ -26,8 +27,9 @@ package enum LinkKeyFile {
         guard bytes.count == byteCount else {
             throw ConfigurationError(
                 .invalidValue,
-                "this is not the key that links are signed with; delete it and a new one is made, with which links made "
-                    + "before end", file: path)
+                Phrase(
+                    "this is not the key that links are signed with; delete it and a new one is made, with which links made "
+                        + "before end"), file: path)
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 == 0 else {

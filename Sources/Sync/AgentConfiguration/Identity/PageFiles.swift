@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import Phrases
 
 /// What the page's password is checked with, in a file of its own that only its user can read and write. What is in it is the
 /// server's; it does not have the password.
@@ -15,8 +16,9 @@ package enum PasswordFile {
     package static func read(from places: AgentPlaces) throws(ConfigurationError) -> [UInt8]? {
         try PrivateFile.read(
             places.password, byteLimit: byteLimit,
-            objection: "others can read or write what the page's password is checked with; set the password again with "
-                + "`synctrain ui --set-password`")
+            objection: Phrase(
+                "others can read or write what the page's password is checked with; set the password again with "
+                    + "`synctrain ui --set-password`"))
     }
 
     /// Replaces the file; durable on return.
@@ -37,7 +39,8 @@ package enum PageCertificateFile {
     package static func read(from places: AgentPlaces) throws(ConfigurationError) -> String? {
         let bytes = try PrivateFile.read(
             places.pageCertificate, byteLimit: byteLimit,
-            objection: "others can read the key of the page's certificate; delete the file and a new one is made")
+            objection: Phrase(
+                "others can read the key of the page's certificate; delete the file and a new one is made"))
         return try bytes.map { (bytes) throws(ConfigurationError) in try text(bytes, places.pageCertificate) }
     }
 
@@ -54,7 +57,7 @@ package enum PageCertificateFile {
         do throws(CryptographyError) {
             made = try PageCertificate.generate(names: names, addresses: addresses, notBefore: now)
         } catch {
-            throw ConfigurationError(.failed, error.description, file: places.pageCertificate)
+            throw ConfigurationError(.failed, "\(error)", file: places.pageCertificate)
         }
         let text = made.certificate + made.key
         try PrivateFile.write(Array(text.utf8), to: places.pageCertificate)

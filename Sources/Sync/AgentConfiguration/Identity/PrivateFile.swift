@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// A small file that only its user may read and write, and which is not used if others may.
 enum PrivateFile {
@@ -7,7 +8,7 @@ enum PrivateFile {
     /// - Throws: `ConfigurationError` if it cannot be read, is larger than `byteLimit`, or others can read or write it; `objection` is
     ///   what is said then.
     static func read(
-        _ path: String, byteLimit: Int, objection: String
+        _ path: String, byteLimit: Int, objection: Phrase
     ) throws(ConfigurationError) -> [UInt8]? {
         guard let bytes = try StoredFile.read(path, byteLimit: byteLimit) else { return nil }
         guard isPrivate(path) else { throw ConfigurationError(.invalidValue, objection, file: path) }

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Which browsers are logged in, in a file of its own that only its user can read and write. What is in it is the
 /// server's.
 package enum SessionFile {
@@ -10,7 +12,8 @@ package enum SessionFile {
     ///   could log in.
     package static func read(from places: AgentPlaces) throws(ConfigurationError) -> [UInt8]? {
         try PrivateFile.read(
-            places.sessions, byteLimit: byteLimit, objection: "others can read or write who is logged in to the page")
+            places.sessions, byteLimit: byteLimit,
+            objection: Phrase("others can read or write who is logged in to the page"))
     }
 
     /// Replaces the file; durable on return. One that others can read is not written to but removed.

@@ -1,5 +1,6 @@
 import BlockExchange
 import LinkRules
+import Phrases
 
 extension SyncthingImportBuilder {
     /// Whether a listen address is a relay to join.
@@ -27,11 +28,11 @@ extension SyncthingImportBuilder {
     }
 
     /// Each once, without those that `problem` objects to.
-    private mutating func taken(_ servers: [String], _ kind: String, _ problem: (String) -> String?) -> [String] {
+    private mutating func taken(_ servers: [String], _ kind: String, _ problem: (String) -> Phrase?) -> [String] {
         var taken: [String] = []
         for server in servers where !taken.contains(server) {
             if let message = problem(server) {
-                notes.append("Skipped the \(kind) `\(shown(server))`: \(shown(message)).")
+                notes.append("Skipped the \(kind) `\(shown(server))`: \(shown(message.english)).")
             } else {
                 taken.append(server)
             }

@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// Where an agent keeps its files: all paths absolute.
 package struct AgentPlaces: Equatable, Sendable {
@@ -79,11 +80,11 @@ package struct AgentPlaces: Equatable, Sendable {
         let (homes, directory) = (environment["HOME"] ?? "", environment[variable] ?? "")
         let cause =
             if !homes.isEmpty {
-                "HOME is `\(homes.prefix(80))`, which is not a full path"
+                Phrase("HOME is `\(homes.prefix(80))`, which is not a full path")
             } else if !directory.isEmpty {
-                "\(variable) is `\(directory.prefix(80))`, which is not a full path, and HOME is not set"
+                Phrase("\(variable) is `\(directory.prefix(80))`, which is not a full path, and HOME is not set")
             } else {
-                "neither HOME nor \(variable) is set"
+                Phrase("neither HOME nor \(variable) is set")
             }
         return ConfigurationError(
             .noPlace,
@@ -157,11 +158,12 @@ package struct AgentPlaces: Equatable, Sendable {
         self.userHome = userHome
         let length = controlSocket.utf8.count
         guard length <= Self.socketPathLimit else {
+            let advice =
+                home == nil ? Phrase("set XDG_RUNTIME_DIR to a shorter path") : Phrase("choose a shorter --home")
             throw ConfigurationError(
                 .noPlace,
                 "the path of the control socket, \(controlSocket), has \(length) bytes, and Linux allows "
-                    + "\(Self.socketPathLimit); "
-                    + (home == nil ? "set XDG_RUNTIME_DIR to a shorter path" : "choose a shorter --home"))
+                    + "\(Self.socketPathLimit); \(advice)")
         }
     }
 

@@ -52,9 +52,10 @@ extension Configuration {
         for text in texts {
             let declaration = try SettingsSchema.declaration(scope, text.key)
             if let other = declaration.changedBy {
+                let isCommand = other.hasPrefix("synctrain ")
                 throw ConfigurationError(
                     .invalidValue,
-                    other.hasPrefix("synctrain ")
+                    isCommand
                         ? "`\(text.key)` cannot be set here; use `\(other)`."
                         : "`\(text.key)` cannot be set: only \(other) changes it.")
             }
@@ -72,7 +73,7 @@ extension Configuration {
         let refused = { (shown: String) in
             ConfigurationError(
                 .invalidValue,
-                "`\(declaration.key)` cannot be \"\(shown.prefix(80))\". Use \(declaration.kind.allowed).")
+                "`\(declaration.key)` cannot be \"\(shown.prefix(80))\". Use \(declaration.kind.allowedText).")
         }
         let value: SettingValue?
         if let elements = text.elements {
@@ -88,7 +89,7 @@ extension Configuration {
             do throws(SettingProblem) {
                 return .text(try FolderPath.clean(path, userHome: userHome))
             } catch {
-                throw ConfigurationError(error.code, "`\(declaration.key)`: \(error.message)")
+                throw ConfigurationError(error.code, "`\(declaration.key)`: \(error.text)")
             }
         case (.devices, .list(let references)):
             var ids: [String] = []
@@ -138,7 +139,7 @@ extension SettingsSchema {
             guard setting.write(&root, assignment.value ?? setting.usual) else {
                 throw ConfigurationError(
                     .invalidValue,
-                    "`\(setting.key)` cannot be \"\(assignment.value?.text.prefix(80) ?? "")\". Use \(setting.declaration.kind.allowed)."
+                    "`\(setting.key)` cannot be \"\(assignment.value?.text.prefix(80) ?? "")\". Use \(setting.declaration.kind.allowedText)."
                 )
             }
         }

@@ -1,3 +1,4 @@
+import Phrases
 import TOML
 import Trimming
 
@@ -62,24 +63,28 @@ package enum SettingKind: Equatable, Sendable {
     }
 
     /// What may be written, for messages and help: "true or false", "a size such as 512MiB".
-    package var allowed: String {
+    package var allowedText: Phrase {
         switch self {
-        case .flag: "true or false"
+        case .flag: Phrase("true or false")
         case .number(let range, let also):
-            (also.map { "\($0), or " } ?? "") + "a number from \(range.lowerBound) to \(range.upperBound)"
-        case .text: "a text"
-        case .path: "a full path, for example /home/me/Library"
-        case .choice(let words): "one of " + words.joined(separator: ", ")
-        case .size: "a size, for example 512MiB"
-        case .space: "a size or a part of the disk, for example 10GiB or 5%"
-        case .rate: "a rate, for example 2MiB/s; 0 for no limit"
-        case .interval: "an interval from an hour to ten years, for example 12h, 30d or 4w"
-        case .moment: "a time in UTC, for example 2026-11-21T23:00:00Z"
-        case .texts: "a list, for example a,b or [\"a\", \"b\"]"
-        case .devices: "a list of device ids or names, separated by commas"
-        case .schedule: "a list of times with limits, for example \"mon-fri 08:00-18:00 up=500KiB/s\""
+            also.map { Phrase("\($0), or a number from \(range.lowerBound) to \(range.upperBound)") }
+                ?? Phrase("a number from \(range.lowerBound) to \(range.upperBound)")
+        case .text: Phrase("a text")
+        case .path: Phrase("a full path, for example /home/me/Library")
+        case .choice(let words): Phrase("one of \(words.joined(separator: ", "))")
+        case .size: Phrase("a size, for example 512MiB")
+        case .space: Phrase("a size or a part of the disk, for example 10GiB or 5%")
+        case .rate: Phrase("a rate, for example 2MiB/s; 0 for no limit")
+        case .interval: Phrase("an interval from an hour to ten years, for example 12h, 30d or 4w")
+        case .moment: Phrase("a time in UTC, for example 2026-11-21T23:00:00Z")
+        case .texts: Phrase("a list, for example a,b or [\"a\", \"b\"]")
+        case .devices: Phrase("a list of device ids or names, separated by commas")
+        case .schedule: Phrase("a list of times with limits, for example \"mon-fri 08:00-18:00 up=500KiB/s\"")
         }
     }
+
+    /// The same in English, for the control API.
+    package var allowed: String { allowedText.english }
 
     /// Longest text that is read, in bytes: a list of devices of a large cluster fits.
     static let byteLimit = 65_536

@@ -1,3 +1,4 @@
+import Phrases
 import Spelling
 
 /// Every setting of `config.toml`, declared once. The reader of the file, its commented text, the command line, the control
@@ -29,26 +30,24 @@ package enum SettingsSchema {
 
     private static func advice(
         _ scope: SettingDeclaration.Scope, _ key: String, _ all: [SettingDeclaration]
-    ) -> String {
+    ) -> Phrase {
         // `up` is likely to mean `limits.up`.
-        if let whole = all.first(where: { $0.key.hasSuffix("." + key) }) { return "Did you mean `\(whole.key)`?" }
-        if let word = NearestWord.find(key, in: all.map(\.key)) { return "Did you mean `\(word)`?" }
+        if let whole = all.first(where: { $0.key.hasSuffix("." + key) }) {
+            return Phrase("Did you mean `\(whole.key)`?")
+        }
+        if let word = NearestWord.find(key, in: all.map(\.key)) { return Phrase("Did you mean `\(word)`?") }
         for other in SettingDeclaration.Scope.allCases
         where other != scope && declarations(other).contains(where: { $0.key == key }) {
-            return "It is a setting of the \(other.rawValue); use \(Self.command(other, key))."
+            return switch other {
+            case .agent: Phrase("It is a setting of the agent; use `synctrain config set \(key) VALUE`.")
+            case .folder: Phrase("It is a setting of the folder; use `synctrain folder set ID \(key)=VALUE`.")
+            case .device: Phrase("It is a setting of the device; use `synctrain device set DEVICE \(key)=VALUE`.")
+            }
         }
         return switch scope {
-        case .agent: "`synctrain config list` shows all settings."
-        case .folder: "`synctrain folder get ID` shows all settings of a folder."
-        case .device: "`synctrain device get DEVICE` shows all settings of a device."
-        }
-    }
-
-    private static func command(_ scope: SettingDeclaration.Scope, _ key: String) -> String {
-        switch scope {
-        case .agent: "`synctrain config set \(key) VALUE`"
-        case .folder: "`synctrain folder set ID \(key)=VALUE`"
-        case .device: "`synctrain device set DEVICE \(key)=VALUE`"
+        case .agent: Phrase("`synctrain config list` shows all settings.")
+        case .folder: Phrase("`synctrain folder get ID` shows all settings of a folder.")
+        case .device: Phrase("`synctrain device get DEVICE` shows all settings of a device.")
         }
     }
 }

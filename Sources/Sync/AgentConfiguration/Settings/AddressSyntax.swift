@@ -1,3 +1,4 @@
+import Phrases
 import Trimming
 
 /// What an address in the configuration may look like.
@@ -31,16 +32,20 @@ package enum AddressSyntax {
 
     /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `relay://host:port/?id=…`,
     /// `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`, else what is wrong and what to write.
-    package static func problem(deviceAddress text: String) -> String? {
+    package static func problem(deviceAddress text: String) -> Phrase? {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         if text.hasPrefix("relay://") { return ServerSyntax.problem(relay: text) }
         guard let (host, port) = split(text) else {
-            return "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
-                + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
+            return Phrase(
+                "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
+                    + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`")
         }
-        guard port > 0 else { return "the address `\(text)` has port 0; give the port that the device listens on" }
+        guard port > 0 else {
+            return Phrase("the address `\(text)` has port 0; give the port that the device listens on")
+        }
         guard !isWildcard(host) else {
-            return "the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`"
+            return Phrase(
+                "the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`")
         }
         return nil
     }
@@ -48,14 +53,15 @@ package enum AddressSyntax {
     /// Nil if `text` is `tcp://:port` for all addresses of this machine, `tcp://address:port` for one, or a name on the
     /// virtual radio, else what is wrong and what to write. Port 0 lets the system choose one. A host's name is refused:
     /// it may change its meaning.
-    package static func problem(listenAddress text: String) -> String? {
+    package static func problem(listenAddress text: String) -> Phrase? {
         if ["relay://", "dynamic+http://", "dynamic+https://"].contains(where: text.hasPrefix) {
-            return "`\(text.prefix(120))` is a relay; list it under `servers` of `[relays]`"
+            return Phrase("`\(text.prefix(120))` is a relay; list it under `servers` of `[relays]`")
         }
         if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
-        return "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
-            + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`"
+        return Phrase(
+            "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
+                + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`")
     }
 
     /// The port of `tcp://:port`.

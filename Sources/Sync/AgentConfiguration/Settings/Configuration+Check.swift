@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 extension Configuration {
     /// Where in a configuration a value stands.
@@ -23,8 +24,8 @@ extension Configuration {
     private func settingProblem() -> (Position, SettingProblem)? {
         if let problem = Self.problem(name: name) { return (.setting(["name"]), problem) }
         for address in listen {
-            if let message = AddressSyntax.problem(listenAddress: address) {
-                return (.setting(["listen"]), SettingProblem(.invalidValue, message))
+            if let text = AddressSyntax.problem(listenAddress: address) {
+                return (.setting(["listen"]), SettingProblem(.invalidValue, text))
             }
         }
         if Set(listen).count < listen.count {

@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 import Spelling
 
 /// All settings of an agent, as the configuration file has them or by default.
@@ -145,8 +146,8 @@ package struct Configuration: Equatable, Sendable {
             let near = NearestWord.find(reference, in: devices.map(\.name))
             throw ConfigurationError(
                 .noSuchDevice,
-                "`\(reference)`: no such device; "
-                    + (near.map { "did you mean `\($0)`?" } ?? "`synctrain device list` shows the known devices"))
+                near.map { Phrase("`\(reference)`: no such device; did you mean `\($0)`?") }
+                    ?? Phrase("`\(reference)`: no such device; `synctrain device list` shows the known devices"))
         }
         guard named.count == 1 else {
             throw ConfigurationError(.duplicate, "\(named.count) devices are called `\(reference)`; use a device id")
@@ -159,8 +160,8 @@ package struct Configuration: Equatable, Sendable {
             let near = NearestWord.find(id.rawValue, in: folders.map(\.id.rawValue))
             throw ConfigurationError(
                 .noSuchFolder,
-                "`\(id)`: no such folder; "
-                    + (near.map { "did you mean `\($0)`?" } ?? "`synctrain folder list` shows the shared folders"))
+                near.map { Phrase("`\(id)`: no such folder; did you mean `\($0)`?") }
+                    ?? Phrase("`\(id)`: no such folder; `synctrain folder list` shows the shared folders"))
         }
         return folder
     }

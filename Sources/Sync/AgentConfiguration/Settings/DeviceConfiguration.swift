@@ -43,14 +43,14 @@ package struct DeviceConfiguration: Equatable, Sendable {
     func problem() -> (key: String, problem: SettingProblem)? {
         if let problem = Configuration.problem(name: name) { return ("name", problem) }
         for address in addresses {
-            if let message = AddressSyntax.problem(deviceAddress: address) {
-                return ("addresses", SettingProblem(.invalidValue, message))
+            if let text = AddressSyntax.problem(deviceAddress: address) {
+                return ("addresses", SettingProblem(.invalidValue, text))
             }
         }
         do {
             _ = try AllowedNetworks(parsing: allowedNetworks)
         } catch {
-            return ("allowed-networks", SettingProblem(.invalidValue, error.message))
+            return ("allowed-networks", SettingProblem(.invalidValue, "\(error.message)"))
         }
         for (key, rate) in [("up", rates.up), ("down", rates.down)] {
             if let problem = TransferLimits.problem(rate: rate) { return (key, problem) }

@@ -22,7 +22,7 @@ package struct FolderAttributes: Equatable, Sendable {
 
     func problem() -> (key: String, problem: SettingProblem)? {
         if let message = AttributeFilter.problem(with: patterns) {
-            return ("xattr-filter", SettingProblem(.invalidValue, message))
+            return ("xattr-filter", SettingProblem(.invalidValue, "\(message)"))
         }
         for (key, limit) in [("xattr-max-entry-size", entryByteLimit), ("xattr-max-total-size", totalByteLimit)]
         where !(0...1_000_000).contains(limit) {

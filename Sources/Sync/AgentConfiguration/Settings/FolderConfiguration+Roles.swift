@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 extension FolderConfiguration {
     /// What `device` may do in the folder; `write` unless the folder says otherwise.
@@ -42,7 +43,7 @@ extension FolderConfiguration {
                         SettingProblem(
                             .noSuchDevice,
                             "the folder `\(id)` is not shared with the device \(device); add it to `devices`, or remove "
-                                + "it out here")
+                                + "it here")
                     )
                 }
                 guard key == "untrusted" || seen.insert(device).inserted else {

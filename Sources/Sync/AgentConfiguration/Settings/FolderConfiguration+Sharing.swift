@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 /// With whom a folder is shared because an introducer said so.
 package struct FolderIntroduction: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 import Selection
 
 /// A folder that this device shares with others.
@@ -154,7 +155,7 @@ package struct FolderConfiguration: Equatable, Sendable {
         do throws(GroupPatternError) {
             _ = try GroupPatterns(groups)
         } catch {
-            return ("groups", SettingProblem(.invalidValue, error.message))
+            return ("groups", SettingProblem(.invalidValue, "\(error.message)"))
         }
         if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() ?? attributes.problem()
             ?? mount.problem(inFolderAt: path)

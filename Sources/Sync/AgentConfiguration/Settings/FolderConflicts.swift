@@ -1,3 +1,5 @@
+import Phrases
+
 /// What becomes of two versions of a file neither of which was made of the other, on the device whose version loses.
 package struct FolderConflicts: Equatable, Sendable {
     package enum Policy: String, Sendable, CaseIterable {

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Whether and how a folder keeps what other devices replace or delete in it; the words are Syncthing's.
 package struct FolderVersions: Equatable, Sendable {
     package enum Kind: String, Sendable, CaseIterable {

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Where links to files are answered, and how fast.
 package struct HTTPSettings: Equatable, Sendable {
     /// This machine alone, at a port that nobody else has by default.
@@ -36,7 +38,7 @@ package struct HTTPSettings: Equatable, Sendable {
         /// What other machines reach: with TLS and the password.
         case network(host: String, port: Int)
         /// Not, and why, with what to do.
-        case refused(String)
+        case refused(Phrase)
     }
 
     /// What may be listened on. An address that other machines reach is only ever listened on with a password, and with TLS.
@@ -47,19 +49,21 @@ package struct HTTPSettings: Equatable, Sendable {
         if Self.isThisMachine(host) { return .thisMachine(host: host, port: port) }
         guard isOpenToNetwork else { return .refused(Self.notOpen(host)) }
         guard hasPassword else {
-            return .refused("Other machines reach \(host), and the page has no password. \(Self.passwordRemedy)")
+            return .refused(
+                Phrase("Other machines reach \(host), and the page has no password. \(Self.passwordRemedy)"))
         }
         return .network(host: host, port: port)
     }
 
-    package static let passwordRemedy = "Set one with `synctrain ui --set-password`."
+    package static let passwordRemedy = Phrase("Set one with `synctrain ui --set-password`.")
 
     /// Whether no other machine reaches an address, in numbers.
     static func isThisMachine(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
 
-    private static func notOpen(_ host: String) -> String {
-        "Other machines reach \(host). Use 127.0.0.1, or set a password with `synctrain ui --set-password`, then "
-            + "`synctrain config set http.network true`: the page is served with TLS and asks for the password."
+    private static func notOpen(_ host: String) -> Phrase {
+        Phrase(
+            "Other machines reach \(host). Use 127.0.0.1, or set a password with `synctrain ui --set-password`, then "
+                + "`synctrain config set http.network true`: the page is served with TLS and asks for the password.")
     }
 
     /// Where to listen: `host` in numbers, without brackets; nil for nowhere.

@@ -1,3 +1,5 @@
+import Phrases
+
 /// What holds for all mounts of this agent's folders.
 package struct MountingSettings: Equatable, Sendable {
     static let patiences = 5...600

@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 // How devices find and reach each other.
 
@@ -68,8 +69,8 @@ extension Configuration {
 
         func problem() -> (key: String, problem: SettingProblem)? {
             if let problem = Self.problem(connections: connections) { return ("connections", problem) }
-            if let proxy, !proxy.isEmpty, let message = ServerSyntax.problem(proxy: proxy) {
-                return ("proxy", SettingProblem(.invalidValue, message))
+            if let proxy, !proxy.isEmpty, let text = ServerSyntax.problem(proxy: proxy) {
+                return ("proxy", SettingProblem(.invalidValue, text))
             }
             guard !isProxyOnly || proxy?.isEmpty != true else {
                 return (
@@ -124,9 +125,9 @@ extension Configuration {
 
     static let serverLimit = 100
 
-    private static func problem(servers: [String], _ problem: (String) -> String?) -> SettingProblem? {
+    private static func problem(servers: [String], _ problem: (String) -> Phrase?) -> SettingProblem? {
         for server in servers {
-            if let message = problem(server) { return SettingProblem(.invalidValue, message) }
+            if let text = problem(server) { return SettingProblem(.invalidValue, text) }
         }
         guard Set(servers).count == servers.count else {
             return SettingProblem(.duplicate, "a server is listed twice; remove one")

@@ -1,3 +1,5 @@
+import Phrases
+
 /// What may go over links while the connection is metered, or while the machine runs on its battery.
 package struct TransferPolicies: Equatable, Sendable {
     /// The names are those of the configuration file. Each lets less go than the one before.

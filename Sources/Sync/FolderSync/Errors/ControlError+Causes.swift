@@ -16,9 +16,9 @@ extension ControlError {
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
         case let error as RelativePathError: self.init(.invalidRequest, message: error.message, path: path)
         case let error as IndexStoreError where error.code == .noSuchFolder:
-            self.init(.noSuchFolder, message: error.message, path: path)
+            self.init(.noSuchFolder, error.text, path: path)
         case let error as IndexStoreError:
-            self.init(.indexUnusable, message: error.message, isRetryable: error.isTransient, path: path)
+            self.init(.indexUnusable, error.text, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
         case let error as FolderHalt: self.init(error, path: path)
         case let error as ScanError: self.init(error, path: path)
@@ -58,7 +58,7 @@ extension ControlError {
             case .duplicate, .alreadyExists: .alreadyExists
             default: .invalidConfiguration
             }
-        self.init(code, message: error.description)
+        self.init(code, error.located)
     }
 }
 

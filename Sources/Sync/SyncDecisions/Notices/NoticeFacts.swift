@@ -1,4 +1,5 @@
 import ControlAPI
+import Phrases
 
 /// The facts that a person may be notified of, as they are at one moment. Pure.
 package struct NoticeFacts: Equatable, Sendable {
@@ -9,14 +10,14 @@ package struct NoticeFacts: Equatable, Sendable {
         /// Conflict copies; nil while nobody has counted them.
         package var conflicts: Int64?
         /// Why the folder has stopped, and what to do; nil if it has not.
-        package var halt: String?
+        package var halt: Phrase?
         /// Bytes that are selected and not here; nil while nobody knows.
         package var missingBytes: Int64?
         /// Whether everything selected is here.
         package var isReady: Bool
 
         package init(
-            id: String, name: String, conflicts: Int64? = 0, halt: String? = nil, missingBytes: Int64? = 0,
+            id: String, name: String, conflicts: Int64? = 0, halt: Phrase? = nil, missingBytes: Int64? = 0,
             isReady: Bool = true
         ) {
             self.id = id
@@ -57,7 +58,7 @@ package struct NoticeFacts: Equatable, Sendable {
                     || folder.condition == .scanning
                 return Folder(
                     id: folder.id, name: folder.label.isEmpty ? folder.id : folder.label, conflicts: folder.conflicts,
-                    halt: folder.condition.isHalted ? folder.message ?? "See `synctrain status`." : nil,
+                    halt: folder.condition.isHalted ? folder.text ?? Phrase("See `synctrain status`.") : nil,
                     missingBytes: isUncertain ? nil : folder.need.bytes,
                     isReady: !isUncertain && !folder.condition.isFailure && folder.need.isZero)
             }, strangers: strangers.map { Stranger(id: $0.id, name: $0.name) })
@@ -73,14 +74,34 @@ package struct Notice: Equatable, Sendable {
 
     package var kind: Kind
     /// One line, without markup.
-    package var summary: String
+    package var title: Phrase
     /// What to do; without markup.
-    package var body: String
+    package var advice: Phrase
 
-    package init(_ kind: Kind, _ summary: String, _ body: String) {
+    package init(_ kind: Kind, _ title: Phrase, _ advice: Phrase) {
         self.kind = kind
-        self.summary = summary
-        self.body = body
+        self.title = title
+        self.advice = advice
+    }
+
+    /// The title in English.
+    package var summary: String { Self.summary(title, in: .english) }
+    /// The advice in English.
+    package var body: String { Self.body(advice, in: .english) }
+
+    /// As a desktop shows it: what is put in may be anybody's text.
+    package func shown(in translation: Translation) -> (summary: String, body: String) {
+        (Self.summary(title, in: translation), Self.body(advice, in: translation))
+    }
+
+    private static func summary(_ text: Phrase, in translation: Translation) -> String { translation.text(text) }
+
+    private static func body(_ text: Phrase, in translation: Translation) -> String {
+        NoticeText.clean(translation.text(text), limit: 400)
+    }
+
+    package static func == (left: Notice, right: Notice) -> Bool {
+        left.kind == right.kind && left.summary == right.summary && left.body == right.body
     }
 
     /// Something has stopped: it stays until somebody has seen it.

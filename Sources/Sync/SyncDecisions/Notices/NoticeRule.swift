@@ -1,4 +1,5 @@
 import Arithmetic
+import Phrases
 
 /// Decides what a person is notified of on the desktop, and when: many of a kind at once are one notice, and of each kind there is
 /// at most one in a while. Pure: who calls has the clock.
@@ -26,7 +27,7 @@ package struct NoticeRule: Sendable {
     private var hasFacts = false
     private var conflicts: [String: Int64] = [:]
     private var newConflicts: [String: Int64] = [:]
-    private var halts: [String: String] = [:]
+    private var halts: [String: Phrase] = [:]
     private var newHalts: Set<String> = []
     private var strangers: Set<String> = []
     private var newStrangers: Set<String> = []
@@ -81,7 +82,7 @@ package struct NoticeRule: Sendable {
     }
 
     private mutating func takeHalts(_ facts: NoticeFacts) {
-        var now: [String: String] = [:]
+        var now: [String: Phrase] = [:]
         for folder in facts.folders { now[folder.id] = folder.halt }
         for id in now.keys where halts[id] == nil { newHalts.insert(id) }
         newHalts = newHalts.filter { now[$0] != nil }
@@ -127,7 +128,9 @@ package struct NoticeRule: Sendable {
         case .halted: aboutHalts(facts)
         case .strangers: aboutStrangers(facts)
         case .ready:
-            isNewlyReady ? Notice(.ready, "Ready for the train", "Everything selected is on this device.") : nil
+            isNewlyReady
+                ? Notice(.ready, Phrase("Ready for the train"), Phrase("Everything selected is on this device."))
+                : nil
         }
     }
 
@@ -135,39 +138,49 @@ package struct NoticeRule: Sendable {
         let folders = facts.folders.filter { newConflicts[$0.id] != nil }
         guard !folders.isEmpty else { return nil }
         let count = folders.reduce(Int64(0)) { $0.addingClamped(newConflicts[$1.id] ?? 0) }
+        let names = list(folders.map(\.name))
         return Notice(
-            .conflicts, "\(count) new \(count == 1 ? "conflict" : "conflicts") in \(list(folders.map(\.name)))",
-            "Both versions are kept. Choose one under Attention on the page, or with `synctrain conflicts`.")
+            .conflicts,
+            Phrase(count, one: "\(count) new conflict in \(names)", many: "\(count) new conflicts in \(names)"),
+            Phrase("Both versions are kept. Choose one under Attention on the page, or with `synctrain conflicts`."))
     }
 
     private func aboutHalts(_ facts: NoticeFacts) -> Notice? {
         let folders = facts.folders.filter { newHalts.contains($0.id) }
         guard let first = folders.first else { return nil }
+        let names = list(folders.map(\.name))
+        guard folders.count > 1 else {
+            return Notice(.halted, Phrase("\(names) has stopped syncing"), first.halt ?? "")
+        }
         return Notice(
-            .halted, "\(list(folders.map(\.name))) \(folders.count == 1 ? "has" : "have") stopped syncing",
-            folders.count == 1
-                ? NoticeText.clean(first.halt ?? "", limit: 400)
-                : "See why under Attention on the page, or with `synctrain status`.")
+            .halted, Phrase("\(names) have stopped syncing"),
+            Phrase("See why under Attention on the page, or with `synctrain status`."))
     }
 
     private func aboutStrangers(_ facts: NoticeFacts) -> Notice? {
         let devices = facts.strangers.filter { newStrangers.contains($0.id) }
         guard let first = devices.first else { return nil }
-        let names = devices.map { $0.name.isEmpty ? String($0.id.prefix(7)) : $0.name }
+        let names = list(devices.map { $0.name.isEmpty ? String($0.id.prefix(7)) : $0.name })
+        guard devices.count > 1 else {
+            return Notice(
+                .strangers, Phrase("\(names) wants to connect"),
+                Phrase("Device \(first.id.prefix(7)). Accept or ignore it under Devices on the page."))
+        }
         return Notice(
-            .strangers, "\(list(names)) \(devices.count == 1 ? "wants" : "want") to connect",
-            devices.count == 1
-                ? "Device \(first.id.prefix(7)). Accept or ignore it under Devices on the page."
-                : "Accept or ignore them under Devices on the page.")
+            .strangers, Phrase("\(names) want to connect"),
+            Phrase("Accept or ignore them under Devices on the page."))
     }
 
     /// `a`, `a and b`, `a, b, c and 2 others`.
-    private func list(_ names: [String]) -> String {
+    private func list(_ names: [String]) -> Phrase {
         let shown = names.prefix(max(1, limits.names)).map { NoticeText.clean($0, limit: 60) }
         let rest = names.count - shown.count
-        if rest > 0 { return shown.joined(separator: ", ") + " and \(rest) \(rest == 1 ? "other" : "others")" }
-        guard shown.count > 1, let last = shown.last else { return shown.first ?? "" }
-        return shown.dropLast().joined(separator: ", ") + " and " + last
+        if rest > 0 {
+            let others = Phrase(rest, one: "\(rest) other", many: "\(rest) others")
+            return Phrase("\(shown.joined(separator: ", ")) and \(others)")
+        }
+        guard shown.count > 1, let last = shown.last else { return "\(shown.first ?? "")" }
+        return Phrase("\(shown.dropLast().joined(separator: ", ")) and \(last)")
     }
 }
 

@@ -39,6 +39,7 @@ struct SettingsRequests: RequestGroup {
         table.on(Endpoints.setFolderPaused) { try await setPaused($0) }
         table.on(Endpoints.removeFolder) { try await removeFolder($0) }
         table.on(Endpoints.setFolderBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
+        table.on(Endpoints.setFolderShared) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.setFolderRole) { change in try await changes.edit { try $0.edits(applying: change) } }
     }
 
