@@ -155,8 +155,28 @@ final class ProgramChanges: Sendable {
         if isEmptied {
             return try await claim(name, .file(permissions: UInt32(found.permissions)), found.version)
         }
-        try await download.run(name.text)
-        if try isLeftOut(name) { try await claim(name, .nothing, found.version) }
+        let failure: (any Error)?
+        do {
+            try await download.run(name.text)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        // What was put there although the program has ended meanwhile is claimed all the same: a file that is not selected hides
+        // what other devices do with the name. Nobody cancels a task of its own; it ends with the step's turn.
+        let claiming = Task { [self] in
+            guard try isLeftOut(name) else { return }
+            if failure != nil {
+                guard let now = try await listing.look(name.text), now.isHere, now.version == found.version else {
+                    return
+                }
+            }
+            try await claim(name, .nothing, found.version)
+        }
+        let claimed = await claiming.result
+        if let failure { throw failure }
+        try claimed.get()
+        try Task.checkCancellation()
     }
 
     private func create(_ name: RelativePath, permissions: UInt16) async throws {
