@@ -414,7 +414,7 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
                 "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkSecurity", "MountProtocol", "Pairing",
-                "PeerLinks", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
+                "PeerLinks", "Selection", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",
