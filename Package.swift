@@ -417,7 +417,8 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
                 "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkSecurity", "MountProtocol", "Pairing",
-                "PeerLinks", "SessionTestKit", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
+                "PeerLinks", "Selection", "SessionTestKit", "SyncDecisions", "Transport", "TransportTCP", logging,
+                nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",

@@ -54,15 +54,60 @@ import Testing
 
     @Test func `what is reported is looked at with what is reported soon after`() throws {
         var agenda = settled()
-        agenda.scanReported([try path("new")], at: .milliseconds(100))
-        #expect(agenda.hasWork)
+        let isFirst = agenda.scanReported([try path("new")], at: .zero)
+        #expect(isFirst && agenda.hasWork)
         let early = agenda.nextLook(at: .milliseconds(50))
         #expect(early == .wait(until: .milliseconds(100)))
-        agenda.scanReported([try path("old")], at: .milliseconds(150))
+        let isEarlier = agenda.scanReported([try path("old")], at: .milliseconds(50))
+        #expect(!isEarlier)
         let pull = agenda.nextPull(at: .milliseconds(60))
         #expect(pull == .wait(until: nil))
-        let looks = [agenda.nextLook(at: .milliseconds(100)), agenda.nextLook(at: .milliseconds(150))]
-        #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
+        let looks = [
+            agenda.nextLook(at: .milliseconds(149)), agenda.nextLook(at: .milliseconds(150)),
+            agenda.nextLook(at: .milliseconds(160)),
+        ]
+        let both = [try path("new"), try path("old")]
+        #expect(looks == [.wait(until: .milliseconds(150)), .at(both), .wait(until: nil)])
+    }
+
+    @Test func `what is reported all the time is looked at after a second`() throws {
+        var agenda = settled()
+        for number in 0..<20 {
+            agenda.scanReported([try path("f\(number)")], at: .milliseconds(50 * number))
+            let look = agenda.nextLook(at: .milliseconds(50 * number))
+            #expect(look == .wait(until: min(.milliseconds(50 * number + 100), .seconds(1))))
+        }
+        let due = agenda.nextLook(at: .seconds(1))
+        #expect(due == .at(try (0..<20).map { try path("f\($0)") }.sorted()))
+        agenda.scanReported([try path("f")], at: .seconds(2))
+        let next = agenda.nextLook(at: .seconds(2))
+        #expect(next == .wait(until: .milliseconds(2100)), "the next begin again")
+    }
+
+    @Test func `so many reports wait for nothing`() throws {
+        var agenda = settled()
+        agenda.scanReported(try (0..<1500).map { try path("f\($0)") }, at: .zero)
+        let isEarlier = agenda.scanReported([try path("f")], at: .milliseconds(10))
+        #expect(isEarlier)
+        let due = agenda.nextLook(at: .milliseconds(10))
+        #expect(due == .at(try ((0..<1500).map { try path("f\($0)") } + [try path("f")]).sorted()))
+    }
+
+    @Test func `what others announced waits for the first report alone`() throws {
+        var agenda = settled()
+        agenda.scanReported([try path("a")], at: .zero)
+        agenda.scanReported([try path("b")], at: .milliseconds(90))
+        agenda.pullSoon(["c"], areAnnounced: true)
+        agenda.scanReported([try path("d")], at: .milliseconds(95))
+        let look = agenda.nextLook(at: .milliseconds(100))
+        #expect(look == .at([try path("a"), try path("b"), try path("d")]))
+        let pull = agenda.nextPull(at: .milliseconds(100))
+        #expect(pull == .now(["a", "b", "c", "d"], unannounced: ["a", "b", "d"]))
+        agenda.scanReported([try path("e")], at: .milliseconds(100))
+        agenda.pullSoon(["f"], areAnnounced: false)
+        agenda.scanReported([try path("e")], at: .milliseconds(150))
+        let later = agenda.nextLook(at: .milliseconds(200))
+        #expect(later == .wait(until: .milliseconds(250)), "what was found here waits for nobody")
     }
 
     @Test func `what changed in the index is pulled by name, unless anything may be needed`() {

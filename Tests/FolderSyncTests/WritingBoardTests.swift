@@ -40,6 +40,8 @@ import Testing
         #expect(!board.takeAnnouncement(of: "b", at: .zero), "what is written after that is announced later")
         board.close(second)
         #expect(board.announceOnce([second]) == [])
+        let unfinished = try #require(board.open("tmp"))
+        #expect(board.announceOnce([unfinished]) { $0 == "tmp" } == [] && !board.takeAnnouncement(of: "tmp", at: .zero))
         #expect(board.takeAnnouncement(of: "b", at: .zero))
         #expect(board.open("b") != nil && !board.takeAnnouncement(of: "b", at: .zero))
     }

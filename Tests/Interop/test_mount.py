@@ -272,11 +272,13 @@ def test_a_killed_mount_can_be_mounted_again(setting):
     lab, _, agent, _, _, directory = setting
     third = lab.path("third")
     agent.run("mount", third, "--folder", "films")
-    os.kill(mounted(third), signal.SIGKILL)
-    wait_until(lambda: mounted(third) is None, 10, "it is gone")
-    agent.run("mount", third, "--folder", "films")
-    with open(os.path.join(third, "odd/with space"), "rb") as file:
-        assert file.read() == b"with space"
+    for _ in range(3):
+        # What the kernel remembers of the root is no sign of a mount that answers.
+        os.stat(third)
+        os.kill(mounted(third), signal.SIGKILL)
+        agent.run("mount", third, "--folder", "films")
+        with open(os.path.join(third, "odd/with space"), "rb") as file:
+            assert file.read() == b"with space"
     agent.run("unmount", third)
 
 

@@ -63,6 +63,24 @@ import Testing
     ])
     func editorsHaveNamesForThemselves(_ name: String, isTemporary: Bool) {
         #expect(EditorNames.isTemporary(name) == isTemporary)
+        #expect(EditorNames.isTemporary("d/objects/" + name) == isTemporary)
+        #expect(!EditorNames.isUnfinishedByGit(name))
+    }
+
+    @Test(arguments: [
+        (".git/objects/ab/tmp_obj_x1Yz2W", true), ("r/.git/objects/tmp_obj_x1Yz2W", true),
+        ("bare.git/objects/pack/tmp_pack_Q7", true), (".git/objects/pack/tmp_idx_Q7", true),
+        (".git/objects/info/tmp_graph_Q7", true), (".git/modules/m/objects/0f/tmp_obj_1", true),
+        (".git/objects/tmp_objdir-incoming-A1/pack/pack-1.pack", true),
+        (".git/objects/tmp_objdir-incoming-A1/ab/cdef", true),
+        (".git/objects/ab/cdef", false), (".git/objects/pack/pack-1.pack", false), ("tmp_obj_x1Yz2W", false),
+        (".git/tmp_obj_x1Yz2W", false), ("objects/a/b/tmp_obj_1", false), ("objects", false),
+        ("tmp_obj_1/objects", false),
+        (".git/objects/tmp_objdir-A1", true), ("objects/atmp_obj_1", false), ("", false), ("/", false),
+    ])
+    func whatGitHasNotFinishedIsToldToNobody(_ path: String, isUnfinished: Bool) {
+        #expect(EditorNames.isUnfinishedByGit(path) == isUnfinished)
+        #expect(EditorNames.isTemporary(path) == isUnfinished)
     }
 
     @Test func aNodeGoesWithItsLastLookUp() {

@@ -219,6 +219,16 @@ import Testing
         #expect(MountPoint.objection(to: path, occupant, folders: ["/home/f"], mounted: ["/old"]) == objection)
     }
 
+    @Test(arguments: [
+        (["/usr/bin/synctrain-mount", "--folder", "a", "/m"], true), (["synctrain-mount", "/m"], true),
+        (["synctrain-mount", "/m/n"], false), (["synctrain-mount", "/m", "--read-only"], false),
+        (["synctrain", "mount", "/m"], false), (["/m/synctrain-mount"], false), (["/m"], false), ([], false),
+    ])
+    func theProcessOfAMountIsKnownByItsWords(words: [String], isServer: Bool) {
+        let line: [UInt8] = words.flatMap { Array($0.utf8) + [UInt8(0)] }
+        #expect(MountPoint.isServer(commandLine: line, of: "/m", program: "synctrain-mount") == isServer)
+    }
+
     @Test func mountsAreFoundInTheTable() {
         let text = """
             36 35 98:0 / /home rw,noatime master:1 - ext4 /dev/root rw

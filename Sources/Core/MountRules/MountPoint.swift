@@ -37,6 +37,19 @@ package enum MountPoint {
         }
     }
 
+    /// Whether a process is the one that mounts on a directory.
+    ///
+    /// - Parameters:
+    ///   - commandLine: /proc/PID/cmdline of proc_pid_cmdline(5): each word with a NUL behind it.
+    ///   - path: as the program was given it, last of its words.
+    ///   - program: its name, without directories.
+    package static func isServer(commandLine: [UInt8], of path: String, program: String) -> Bool {
+        let words = commandLine.split(separator: 0)
+        guard words.count > 1, let first = words.first, let last = words.last else { return false }
+        let name = first.split(separator: UInt8(ascii: "/")).last ?? []
+        return name.elementsEqual(program.utf8) && last.elementsEqual(path.utf8)
+    }
+
     private static func isBelow(_ path: String, _ directory: String) -> Bool {
         path.utf8.starts(with: (directory == "/" ? "/" : directory + "/").utf8)
     }

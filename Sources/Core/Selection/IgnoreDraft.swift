@@ -11,9 +11,14 @@ struct IgnoreDraft {
     /// Adds a line before the one at `index`, behind those added there earlier.
     mutating func insert(_ text: String, before index: Int) { insertions[index, default: []].append(text) }
 
+    /// What added lines end in.
+    static func ending(of file: IgnoreFile) -> [UInt8] {
+        file.lines.first?.bytes.suffix(2) == [0x0D, 0x0A] ? [0x0D, 0x0A] : [UInt8(ascii: "\n")]
+    }
+
     /// The file with the changes, and what they are; added lines end as the file's first line does.
     func finish() throws(IgnoreError) -> SelectionEdit {
-        let ending = file.lines.first?.bytes.suffix(2) == [0x0D, 0x0A] ? [0x0D, 0x0A] : [UInt8(ascii: "\n")]
+        let ending = Self.ending(of: file)
         var bytes: [UInt8] = []
         var added: [String] = []
         for index in 0...file.lines.count {

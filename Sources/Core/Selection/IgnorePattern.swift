@@ -5,7 +5,7 @@ public struct IgnorePattern: Hashable, Sendable {
     /// The file, as its reader or the `#include` line named it.
     public let file: String
     /// The line's number in that file, from 1.
-    public let line: Int
+    public internal(set) var line: Int
     /// Whether what the line matches is ignored; false for a line with `!`.
     public let isIgnoring: Bool
     /// Whether what the line ignores may be deleted to let go of a directory: `(?d)`.

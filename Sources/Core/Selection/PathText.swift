@@ -24,6 +24,12 @@ enum PathText {
     /// Throws `inexpressiblePath` if no line can name the path.
     static func line(naming components: [[UInt8]], isIncluding: Bool, in file: IgnoreFile) throws(IgnoreError) -> String
     {
+        try line(naming: components, isIncluding: isIncluding, escape: file.escape, file: file.name)
+    }
+
+    static func line(
+        naming components: [[UInt8]], isIncluding: Bool, escape: Unicode.Scalar, file: String
+    ) throws(IgnoreError) -> String {
         let path = joined(components)
         let scalars = Array(path.unicodeScalars)
         // White space at a line's end is not part of it, a class of one character is.
@@ -32,18 +38,18 @@ enum PathText {
         for (index, scalar) in scalars.enumerated() {
             if index >= end {
                 text += "[\(scalar)]"
-            } else if scalar == file.escape {
+            } else if scalar == escape {
                 text += "\(scalar)\(scalar)"
             } else if scalar == "\\" {
                 // Next to another escape character no backslash is only itself; as both ends of a range it is.
                 text += "[\\-\\]"
             } else {
-                if "!*?[]{}".unicodeScalars.contains(scalar) { text.unicodeScalars.append(file.escape) }
+                if "!*?[]{}".unicodeScalars.contains(scalar) { text.unicodeScalars.append(escape) }
                 text.unicodeScalars.append(scalar)
             }
         }
         // The proof is in reading it back: it also finds characters that a line cannot hold.
-        let pattern = try? IgnorePattern(parsing: text, escape: file.escape, file: file.name, line: 1)
+        let pattern = try? IgnorePattern(parsing: text, escape: escape, file: file, line: 1)
         guard !text.utf8.contains(0x0A), IgnoreFile.trimmed(text).utf8.elementsEqual(text.utf8),
             text.utf8.count < IgnoreLimits.lineByteCount, let pattern, pattern.isIgnoring != isIncluding,
             pattern.literalPath?.utf8.elementsEqual(path.utf8) == true, !pattern.matchesContentOnly

@@ -9,15 +9,18 @@
 /// braces with wildcards in them; and its `***` takes one character at least.
 public struct Selection: Sendable, Equatable {
     /// The patterns in the order in which they are tried, those of included files in the place of the `#include`.
-    public let patterns: [IgnorePattern]
+    public private(set) var patterns: [IgnorePattern]
 
+    /// The patterns without `(?i)`, as they were when all were compiled.
     private let exactCase: PatternTable
     /// The patterns with `(?i)`, if there are any.
     private let foldedCase: PatternTable?
     /// What each pattern says when it is the one that decides.
-    private let decisions: [Decision]
+    private var decisions: [Decision]
     /// The first line that excludes names by a pattern rather than by a literal path; none if there is no such line.
     private let firstOpenLeavingOut: PathTrie.LineIndex
+    /// Lines that came before the one that matches everything since the others were compiled; nil if there is no such line.
+    private var added: AddedLines?
 
     /// A selection of everything: no patterns at all.
     public static let everything = Selection(patterns: [])
@@ -67,6 +70,39 @@ public struct Selection: Sendable, Equatable {
         foldedCase =
             folded.isEmpty
             ? nil : PatternTable(folded).markingEffects { Selection.effect($0, patterns[Int($0)], in: $1) }
+        added = patterns.firstIndex(where: \.matchesEverything).map { AddedLines(start: .init(truncatingIfNeeded: $0)) }
+    }
+
+    /// The same with one more `!/path` line, before the rule for what nobody named.
+    ///
+    /// - Parameters:
+    ///   - components: the path's.
+    ///   - lineCount: by how many lines what comes behind moves down.
+    /// - Returns: nil where other lines say something about the path or what is below it, or nothing excludes the rest.
+    func adding(_ pattern: IgnorePattern, at components: [[UInt8]], lineCount: Int) -> Selection? {
+        guard let added, patterns[added.end].isIgnoring, let path = pattern.literalPath else { return nil }
+        let isFree = path.withBytes { path in
+            exactCase.rootedNode(path) == nil && added.table.rootedNode(path) == nil
+                && decision(for: path).reason == .pattern(added.end)
+        }
+        // Of two equal lines the second one says nothing, and would be none of the patterns any more.
+        guard isFree, !patterns[added.end...].contains(where: { $0.text.utf8.elementsEqual(pattern.text.utf8) }) else {
+            return nil
+        }
+        var grown = self
+        // bounded: the lines of one file
+        for index in added.end..<patterns.count { grown.patterns[index].line += lineCount }
+        grown.patterns.insert(pattern, at: added.end)
+        guard added.count < AddedLines.limit else { return Selection(patterns: grown.patterns) }
+        grown.decisions.removeSubrange(added.end...)
+        for (index, pattern) in grown.patterns[added.end...].enumerated() {
+            grown.decisions.append(
+                Decision(
+                    isIgnored: pattern.isIgnoring, isDeletable: pattern.isDeletable,
+                    reason: .pattern(added.end + index)))
+        }
+        grown.added = added.adding(pattern)
+        return grown
     }
 
     /// Whether a rooted literal line includes anything or leaves it out, or is outdone by literal lines before it.
@@ -112,6 +148,15 @@ public struct Selection: Sendable, Equatable {
     private func firstLine(
         _ question: PatternTable.Question, _ path: UnsafeBufferPointer<UInt8>, steps: inout Int
     ) -> PathTrie.LineIndex {
+        let first = firstCompiled(question, path, steps: &steps)
+        guard let added, added.count > 0, first >= added.start else { return first }
+        return min(added.moved(first), added.table.firstLine(question, path, steps: &steps))
+    }
+
+    /// The same without the lines that were added, by the numbers that lines had before.
+    private func firstCompiled(
+        _ question: PatternTable.Question, _ path: UnsafeBufferPointer<UInt8>, steps: inout Int
+    ) -> PathTrie.LineIndex {
         let first = exactCase.firstLine(question, path, steps: &steps)
         guard let foldedCase else { return first }
         return CaseFolding.lowercased(path).withUnsafeBufferPointer { folded in
@@ -138,6 +183,10 @@ public struct Selection: Sendable, Equatable {
             return line != PathTrie.none && !decisions[Int(line)].isIgnored
         }
         if isNamed(in: exactCase, path) { return true }
+        if let table = added?.table, let node = table.rootedNode(path) {
+            // All of these include.
+            if table.rooted.nodes[node].exact != PathTrie.none { return true }
+        }
         guard let foldedCase else { return false }
         return CaseFolding.lowercased(path).withUnsafeBufferPointer { isNamed(in: foldedCase, $0) }
     }
@@ -154,10 +203,12 @@ public struct Selection: Sendable, Equatable {
             var steps = 0
             let limit = firstLine(.everythingBelow, directory, steps: &steps)
             guard limit != PathTrie.none, decisions[Int(limit)].isIgnored else { return true }
-            if exactCase.mayInclude(below: directory, before: limit, steps: &steps) { return true }
+            if let added, added.table.mayInclude(below: directory, before: limit, steps: &steps) { return true }
+            let before = added?.compiled(limit) ?? limit
+            if exactCase.mayInclude(below: directory, before: before, steps: &steps) { return true }
             guard let foldedCase else { return false }
             return CaseFolding.lowercased(directory).withUnsafeBufferPointer { folded in
-                foldedCase.mayInclude(below: folded, before: limit, steps: &steps)
+                foldedCase.mayInclude(below: folded, before: before, steps: &steps)
             }
         }
     }
@@ -173,7 +224,7 @@ public struct Selection: Sendable, Equatable {
             var steps = 0
             let limit = firstLine(.everythingBelow, directory, steps: &steps)
             guard limit == PathTrie.none || !decisions[Int(limit)].isIgnored else { return false }
-            return firstOpenLeavingOut >= limit
+            return (added?.moved(firstOpenLeavingOut) ?? firstOpenLeavingOut) >= limit
         }
         return !isDecided || isParentOfLeftOut(directory)
     }
@@ -199,7 +250,9 @@ public struct Selection: Sendable, Equatable {
             func isParent(in table: PatternTable, _ path: UnsafeBufferPointer<UInt8>) -> Bool {
                 table.rootedNode(path).map { first(table.rooted.nodes[$0]) < limit } ?? false
             }
+            // These lines stand before all that were added, and keep their numbers.
             if isParent(in: exactCase, path) { return true }
+            if let added, isParent(in: added.table, path) { return true }
             guard let foldedCase else { return false }
             return CaseFolding.lowercased(path).withUnsafeBufferPointer { isParent(in: foldedCase, $0) }
         }

@@ -48,7 +48,7 @@ extension IgnoreFile {
 
 /// Paths, each of which stands for itself and all below it.
 public struct PathSet: Sendable, Equatable {
-    private let paths: Set<String>
+    private var paths: Set<String>
 
     public init(_ paths: some Sequence<String>) { self.paths = Set(paths) }
 
@@ -66,6 +66,8 @@ public struct PathSet: Sendable, Equatable {
     }
 
     public var isEmpty: Bool { paths.isEmpty }
+
+    mutating func insert(_ path: String) { paths.insert(path) }
 
     public func contains(_ path: String) -> Bool {
         guard !paths.isEmpty else { return false }

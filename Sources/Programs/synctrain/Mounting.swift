@@ -57,8 +57,8 @@ enum Mounting {
         guard find(unmountProgram) != nil else {
             throw ControlError(.failed, "fusermount3 is not installed. Install the Debian package fuse3.")
         }
-        clearStale(directory)
         let path = resolved(directory)
+        if try all().contains(where: { $0.directory == path }) { clearStale(path) }
         let objection = MountPoint.objection(
             to: path, occupant(of: path), folders: folders.map { resolved($0) }, mounted: try all().map(\.directory))
         if let objection { throw error(objection, typed) }
@@ -70,11 +70,29 @@ enum Mounting {
         return path
     }
 
-    /// A mount whose process was killed answers nothing, and is in the way of the next.
-    private static func clearStale(_ directory: String) {
-        var status = stat()
-        guard stat(directory, &status) != 0, errno == ENOTCONN else { return }
-        _ = run(["-u", "-z", directory])
+    /// A mount whose process was killed answers nothing, and is in the way of the next. `auto_unmount` takes it away a moment later.
+    private static func clearStale(_ path: String) {
+        // One whose process is there is not looked into: if it is stopped, whoever asks would wait for ever.
+        guard !isServed(path) else { return }
+        // Not `stat`, which the kernel may answer from memory. While the process is ending, this waits until it has.
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            close(directory)
+        } else if errno == ENOTCONN || errno == ECONNABORTED {
+            _ = run(["-u", "-z", path])
+        }
+    }
+
+    /// Whether there is a process that mounts on the directory and goes on. One that is ending has no command line any more.
+    private static func isServed(_ path: String) -> Bool {
+        let manager = FileManager.default
+        return ((try? manager.contentsOfDirectory(atPath: "/proc")) ?? []).contains { process in
+            guard Int(process) != nil, let line = manager.contents(atPath: "/proc/\(process)/cmdline"),
+                MountPoint.isServer(commandLine: Array(line), of: path, program: program),
+                let status = manager.contents(atPath: "/proc/\(process)/status")
+            else { return false }
+            return !Callers.isDying(status: String(decoding: status, as: UTF8.self))
+        }
     }
 
     private static func occupant(of path: String) -> MountPoint.Occupant {

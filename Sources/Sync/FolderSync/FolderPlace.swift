@@ -12,15 +12,17 @@ package struct FolderPlace: Sendable {
     private static let ignoreByteLimit = 64 << 20
 
     package let root: RootDirectory
-    package let selection: Selection
+    package private(set) var selection: Selection
     /// What is selected for as long as there is space.
-    package let whileSpace: PathSet
+    package private(set) var whileSpace: PathSet
+    /// The same, for adding to it; nil where lines cannot be added one by one.
+    private var growing: GrowingSelection?
     /// What is not selected and is not to be asked about.
     let leftAlone: PathSet
     /// Selected names that their files have left.
     package let moved: [String]
     /// What the selection was read from: the ignore file, and those that it includes.
-    package let sources: [String: FileAccess.FileStatus?]
+    package private(set) var sources: [String: FileAccess.FileStatus?]
     /// Lines that some devices with Syncthing read differently, so many of them.
     package let differences: [PatternDifference]
     private static let differenceLimit = 20
@@ -81,6 +83,7 @@ package struct FolderPlace: Sendable {
             return .success(
                 FolderPlace(
                     root: root, selection: selection, whileSpace: PathSet(file.paths(marked: .whileSpace)),
+                    growing: GrowingSelection(file, selection),
                     leftAlone: PathSet(file.paths(marked: .leaveAlone)), moved: file.paths(marked: .moved),
                     sources: sources, differences: selection.differences(limit: differenceLimit)))
         } catch let error as IgnoreError {
@@ -122,6 +125,34 @@ package struct FolderPlace: Sendable {
     package func ignoreFile() throws -> IgnoreFile {
         var sources: [String: FileAccess.FileStatus?] = [:]
         return try IgnoreFile(parsing: try Self.read(Self.ignoreFile, in: root, noting: &sources) ?? "")
+    }
+
+    /// Selects a name for as long as there is space, by adding two lines to the ignore file: none of it is parsed again. Blocks its
+    /// thread.
+    ///
+    /// - Returns: the place with the selection that it has then; nil where more is to be done than that, or the file is not the one
+    ///   that was read. Nothing is written then.
+    /// - Throws: `FileAccessError` if the file cannot be written; it is as it was then.
+    func growing(by name: String) throws(FileAccessError) -> FolderPlace? {
+        guard let path = RelativePath(Self.ignoreFile), let read = sources[Self.ignoreFile] ?? nil,
+            let before = growing, let after = before.adding(name), let status = try root.status(of: path),
+            status.isUnchanged(since: read),
+            // Two changes within one step of the disk's clock look the same.
+            try root.open(reading: path).read(count: Int(status.size), at: 0).elementsEqual(before.bytes)
+        else { return nil }
+        let staged = try root.stage(path, resuming: false)
+        do {
+            try staged.write(after.bytes, at: 0)
+            var place = self
+            place.sources[Self.ignoreFile] = try staged.commit(
+                replacing: .exactly(status), permissions: nil, modified: nil)
+            (place.growing, place.selection, place.whileSpace) = (after, after.selection, after.whileSpace)
+            return place
+        } catch {
+            if !staged.isInPlace { try? staged.discard() }
+            guard error.code == .changedOnDisk || error.code == .exists else { throw error }
+            return nil
+        }
     }
 
     /// The text of a file that the ignore file includes.

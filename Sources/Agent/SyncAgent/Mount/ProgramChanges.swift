@@ -35,7 +35,7 @@ final class ProgramChanges: Sendable {
         absentRename = AbsentRename(folder: folder, entries: entries, listing: listing)
         let (boards, time) = (folder.boards, entries.fetching.time)
         files = OpenForWriting(time: time) { holds in
-            let names = boards.writing.announceOnce(holds)
+            let names = boards.writing.announceOnce(holds, unless: EditorNames.isUnfinishedByGit)
             boards.inbox.written(names.compactMap { RelativePath($0) }, at: time.monotonic())
         }
     }
@@ -88,7 +88,7 @@ final class ProgramChanges: Sendable {
     func createNow(_ path: String, permissions: UInt16) throws -> MountReply? {
         let name = try writable(path)
         let found = try listing.findNow(path)
-        let isQuiet = EditorNames.isTemporary(name.name)
+        let isQuiet = EditorNames.isTemporary(name.text)
         guard found.entry == nil, try isQuiet || !isLeftOut(name), let hold = folder.boards.writing.open(path) else {
             return nil
         }
@@ -155,12 +155,32 @@ final class ProgramChanges: Sendable {
         if isEmptied {
             return try await claim(name, .file(permissions: UInt32(found.permissions)), found.version)
         }
-        try await download.run(name.text)
-        if try isLeftOut(name) { try await claim(name, .nothing, found.version) }
+        let failure: (any Error)?
+        do {
+            try await download.run(name.text)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        // What was put there although the program has ended meanwhile is claimed all the same: a file that is not selected hides
+        // what other devices do with the name. Nobody cancels a task of its own; it ends with the step's turn.
+        let claiming = Task { [self] in
+            guard try isLeftOut(name) else { return }
+            if failure != nil {
+                guard let now = try await listing.look(name.text), now.isHere, now.version == found.version else {
+                    return
+                }
+            }
+            try await claim(name, .nothing, found.version)
+        }
+        let claimed = await claiming.result
+        if let failure { throw failure }
+        try claimed.get()
+        try Task.checkCancellation()
     }
 
     private func create(_ name: RelativePath, permissions: UInt16) async throws {
-        let isQuiet = EditorNames.isTemporary(name.name)
+        let isQuiet = EditorNames.isTemporary(name.text)
         if isQuiet { quiet(name) }
         if try isLeftOut(name), !isQuiet {
             return try await claim(name, .file(permissions: UInt32(permissions)), 0)
@@ -184,7 +204,10 @@ final class ProgramChanges: Sendable {
     @discardableResult
     func close(_ handle: UInt64) -> Bool {
         guard let hold = files.close(handle) else { return OpenForWriting.isHandle(handle) }
-        if let path = folder.boards.writing.close(hold) { written([path]) }
+        guard let path = folder.boards.writing.close(hold) else { return true }
+        // It may have been open for longer than such a name is told to nobody, and is about to get another.
+        if EditorNames.isTemporary(path), let name = RelativePath(path) { quiet(name) }
+        written([path])
         return true
     }
 
@@ -231,7 +254,7 @@ final class ProgramChanges: Sendable {
     func makeSymlink(_ path: String, target: [UInt8]) async throws -> MountReply {
         let name = try writable(path)
         guard try await listing.look(path) == nil else { throw MountFailure.exists }
-        let isQuiet = EditorNames.isTemporary(name.name)
+        let isQuiet = EditorNames.isTemporary(name.text)
         if try isLeftOut(name), !isQuiet {
             try await claim(name, .symlink(target: target), 0)
         } else {

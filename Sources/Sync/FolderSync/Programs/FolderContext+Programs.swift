@@ -9,9 +9,27 @@ extension FolderContext {
     /// - Throws: `IgnoreError` where a line that is not the editor's own excludes it; `FolderError.selectionChanged`.
     func selectingWhileSpace(_ path: String, _ work: inout FolderWork) async throws -> FolderContext {
         guard selection.isLeftOut(path) else { return self }
+        if let grown = try await growingSelection(by: path, &work) { return grown }
         return try await changingSelection(of: path, isSelecting: true, &work) {
             try $0.selecting([path], whileSpace: true)
         }
+    }
+
+    /// The same where that comes to two new lines in `.stignore`; nil where it does not. Costs the same however many lines there are.
+    private func growingSelection(by path: String, _ work: inout FolderWork) async throws -> FolderContext? {
+        // The index has to be in line with what is added to.
+        guard work.memory.appliedSelection == selection else { return nil }
+        let place = place
+        guard let grown = try await onDisk({ try place.growing(by: path) }) else { return nil }
+        work.effects.place = grown
+        let folder = with(grown)
+        // Nobody else's name is concerned. Nor are watches: what is in a directory that the rest's rule excludes is watched already.
+        try await folder.index.reselect(at: path)
+        work.memory.appliedSelection = grown.selection
+        work.effects.counts.need = try await folder.index.neededTotals()
+        work.effects.events.append(("selection-changed", nil))
+        work.effects.rescan(path)
+        return folder
     }
 
     /// Throws `IgnoreError` where a line that is not the editor's own excludes a name, so that it could not be selected.

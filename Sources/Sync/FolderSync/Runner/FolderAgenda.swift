@@ -32,6 +32,11 @@ package struct FolderAgenda: Sendable {
 
     /// More changed names than this are looked at by a scan, or a pull, of everything.
     package static let pathLimit = 2000
+    /// How long what was reported waits for what belongs to it, and how long at most while more is reported all the time.
+    private static let reportPause: Duration = .milliseconds(100)
+    private static let reportPatience: Duration = .seconds(1)
+    /// More names than this wait for nothing.
+    private static let reportLimit = 1500
     private static let firstRetry: Duration = .seconds(5)
     private static let lastRetry: Duration = .seconds(600)
     /// How long names that are not selected wait to be counted with those that follow, and how long at most: what a count costs
@@ -52,7 +57,10 @@ package struct FolderAgenda: Sendable {
     private var laterScansDue: MonotonicTime?
     /// Names that were reported, and to which more may belong.
     private var reported: Set<RelativePath> = []
-    private var reportedDue: MonotonicTime?
+    /// When the first and the last of them were.
+    private var reports: (first: MonotonicTime, last: MonotonicTime)?
+    /// Whether a pull is due of what was announced, and not only of what was found here.
+    private var awaitsPull = true
     /// Where names are gone, which others may follow or turn up elsewhere.
     private var goneScans: Set<RelativePath> = []
     private var goneScansDue: MonotonicTime?
@@ -80,15 +88,25 @@ package struct FolderAgenda: Sendable {
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
     }
 
-    /// These names were reported to have changed. They are looked at together with all that is reported until `due`, or
-    /// until the time that was said before if that is earlier: the two ends of a rename come in reports of their own.
+    /// These names were reported to have changed. They are looked at together with all that is reported soon after: the two ends
+    /// of a rename come in reports of their own, and a program that makes many files is not held up by a look at each few.
     ///
     /// - Returns: whether the next look is earlier for it.
     @discardableResult
-    mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) -> Bool {
+    mutating func scanReported(_ paths: some Sequence<RelativePath>, at now: MonotonicTime) -> Bool {
+        let due = reportedDue
         reported.formUnion(paths)
-        defer { reportedDue = min(reportedDue ?? due, due) }
-        return reportedDue.map { due < $0 } ?? true
+        reports = (reports?.first ?? now, now)
+        guard let due, let new = reportedDue else { return true }
+        return new < due
+    }
+
+    /// What another device announced waits for the look, and so for the first of these names alone.
+    private var reportedDue: MonotonicTime? {
+        guard let reports else { return nil }
+        if awaitsPull { return reports.first + Self.reportPause }
+        if reported.count > Self.reportLimit { return reports.last }
+        return min(reports.last + Self.reportPause, reports.first + Self.reportPatience)
     }
 
     /// Names that are not selected came, went or changed: they are counted soon, with those that follow until then.
@@ -132,6 +150,7 @@ package struct FolderAgenda: Sendable {
     /// The selection, the settings or the links changed: anything may be needed now.
     mutating func pullSoon() {
         duePull = .everything
+        awaitsPull = true
         retryPause = Self.firstRetry
     }
 
@@ -140,6 +159,7 @@ package struct FolderAgenda: Sendable {
     /// - Parameter areAnnounced: whether another device changed them, and these are all that it announced with them.
     mutating func pullSoon(_ names: some Collection<String>, areAnnounced: Bool) {
         pullLater(names, areAnnounced: areAnnounced)
+        if areAnnounced, !names.isEmpty { awaitsPull = true }
         retryPause = Self.firstRetry
     }
 
@@ -165,7 +185,7 @@ package struct FolderAgenda: Sendable {
         if let due = reportedDue, now >= due || isWholeScanDue {
             scan(reported)
             reported = []
-            reportedDue = nil
+            reports = nil
         }
         if !dueScans.isEmpty || goneScansDue.map({ now >= $0 }) ?? false {
             scan(goneScans)
@@ -206,7 +226,7 @@ package struct FolderAgenda: Sendable {
         }
         guard isPullDue else { return .wait(until: nextRetry) }
         guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
-        defer { duePull = .none }
+        defer { (duePull, awaitsPull) = (.none, false) }
         guard case .names(let names) = duePull else { return .now(nil) }
         return .now(
             names.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
@@ -231,14 +251,14 @@ package struct FolderAgenda: Sendable {
     package mutating func halted(at now: MonotonicTime, pause: Duration) {
         isWholeScanDue = false
         dueScans = []
-        duePull = .none
+        (duePull, awaitsPull) = (.none, false)
         laterScans = []
         laterScansDue = nil
         goneScans = []
         goneScansDue = nil
         extraneousDue = nil
         reported = []
-        reportedDue = nil
+        reports = nil
         doubted = []
         nextRetry = nil
         nextRescan = now + pause

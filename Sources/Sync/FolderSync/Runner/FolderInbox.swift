@@ -11,8 +11,6 @@ package final class FolderInbox: Sendable {
     private static let deletionLimit = 10_000
     /// More renames than this that wait for a scan are found by what the disk says of files.
     private static let renameLimit = 1000
-    /// How long what was reported waits for what belongs to it.
-    private static let reportPause: Duration = .milliseconds(100)
 
     private struct State {
         var agenda = FolderAgenda(rescanInterval: nil)
@@ -50,12 +48,18 @@ package final class FolderInbox: Sendable {
     /// A device came or went, or announced more than can be named.
     package func pullEverything() {
         state.withLock { $0.agenda.pullSoon() }
-        pullWake.notify()
+        wakePull()
     }
 
     /// Another device announced these names, together.
     package func pull(_ names: some Collection<String>) {
         state.withLock { $0.agenda.pullSoon(names, areAnnounced: true) }
+        wakePull()
+    }
+
+    /// What was reported of this disk is looked at before.
+    private func wakePull() {
+        scanWake.notify()
         pullWake.notify()
     }
 
@@ -65,7 +69,7 @@ package final class FolderInbox: Sendable {
             state.agenda.succeeded()
             state.agenda.pullSoon()
         }
-        pullWake.notify()
+        wakePull()
     }
 
     func noteTemporaries(_ paths: [RelativePath]) {
@@ -108,7 +112,7 @@ package final class FolderInbox: Sendable {
     package func written(_ paths: [RelativePath], at now: MonotonicTime) { scanReported(paths, at: now) }
 
     private func scanReported(_ paths: [RelativePath], at now: MonotonicTime) {
-        let isFirst = state.withLock { $0.agenda.scanReported(paths, at: now + Self.reportPause) }
+        let isFirst = state.withLock { $0.agenda.scanReported(paths, at: now) }
         // Who waits for the first waits for those that follow it, too.
         if isFirst { scanWake.notify() }
     }
@@ -173,7 +177,7 @@ package final class FolderInbox: Sendable {
             return (scans, true)
         }
         if scans { scanWake.notify() }
-        if pulls { pullWake.notify() }
+        if pulls { wakePull() }
     }
 
     /// A pull has done everything, or left something undone that time may mend.

@@ -149,10 +149,11 @@ package struct FolderIndex: Sendable {
 
     /// Brings what this device announces in line with the selection.
     ///
+    /// - Parameter place: only this name, what is below it and the directories above it; empty for all.
     /// - Throws: `IndexStoreError`; `CancellationError`. The next call does the rest.
-    package func reselect() async throws {
+    package func reselect(at place: String = "") async throws {
         let selection = selection
-        try await store.reselect(folder, isIgnored: { selection.isLeftOut($0) })
+        try await store.reselect(folder, at: place, isIgnored: { selection.isLeftOut($0) })
         announcements.changed()
     }
 

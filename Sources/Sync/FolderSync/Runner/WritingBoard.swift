@@ -62,9 +62,13 @@ package final class WritingBoard: Sendable {
     }
 
     /// Has the next scan announce what it finds of these files, once, although they are open. Gives their names.
-    package func announceOnce(_ holds: some Sequence<Hold>) -> Set<String> {
+    ///
+    /// - Parameter isExcluded: which names are not announced as long as they are open.
+    package func announceOnce(
+        _ holds: some Sequence<Hold>, unless isExcluded: (String) -> Bool = { _ in false }
+    ) -> Set<String> {
         state.withLock { state in
-            let names = Set(holds.compactMap { state.holds[$0] })
+            let names = Set(holds.compactMap { state.holds[$0] }.filter { !isExcluded($0) })
             for name in names { state.open[name]?.isAnnouncedOnce = true }
             return names
         }
