@@ -88,94 +88,98 @@ static const unsigned char file_20[] = {
 };
 
 static const unsigned char file_21[] = {
-#embed "page/files-upload.js"
+#embed "page/files-undo.js"
 };
 
 static const unsigned char file_22[] = {
-#embed "page/files.css"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_23[] = {
-#embed "page/files.js"
+#embed "page/files.css"
 };
 
 static const unsigned char file_24[] = {
-#embed "page/icons.svg"
+#embed "page/files.js"
 };
 
 static const unsigned char file_25[] = {
-#embed "page/index.html"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_26[] = {
-#embed "page/invitations.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/language.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/log.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/mounts.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/pairing.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/style.css"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_41[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_42[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_43[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_44[] = {
 #embed "page/words.js"
 };
 
@@ -205,29 +209,30 @@ static const struct web_page_file files[] = {
     {"files-source.js", file_18, sizeof file_18},
     {"files-thumbs.js", file_19, sizeof file_19},
     {"files-tree.js", file_20, sizeof file_20},
-    {"files-upload.js", file_21, sizeof file_21},
-    {"files.css", file_22, sizeof file_22},
-    {"files.js", file_23, sizeof file_23},
-    {"icons.svg", file_24, sizeof file_24},
-    {"index.html", file_25, sizeof file_25},
-    {"invitations.js", file_26, sizeof file_26},
-    {"language.js", file_27, sizeof file_27},
-    {"log.js", file_28, sizeof file_28},
-    {"mounts.js", file_29, sizeof file_29},
-    {"pairing.js", file_30, sizeof file_30},
-    {"parts.js", file_31, sizeof file_31},
-    {"reach.js", file_32, sizeof file_32},
-    {"ready.js", file_33, sizeof file_33},
-    {"refused.js", file_34, sizeof file_34},
-    {"settings-patterns.js", file_35, sizeof file_35},
-    {"settings-row.js", file_36, sizeof file_36},
-    {"settings-words.js", file_37, sizeof file_37},
-    {"settings.js", file_38, sizeof file_38},
-    {"sha256.js", file_39, sizeof file_39},
-    {"style.css", file_40, sizeof file_40},
-    {"upload.js", file_41, sizeof file_41},
-    {"views.css", file_42, sizeof file_42},
-    {"words.js", file_43, sizeof file_43},
+    {"files-undo.js", file_21, sizeof file_21},
+    {"files-upload.js", file_22, sizeof file_22},
+    {"files.css", file_23, sizeof file_23},
+    {"files.js", file_24, sizeof file_24},
+    {"icons.svg", file_25, sizeof file_25},
+    {"index.html", file_26, sizeof file_26},
+    {"invitations.js", file_27, sizeof file_27},
+    {"language.js", file_28, sizeof file_28},
+    {"log.js", file_29, sizeof file_29},
+    {"mounts.js", file_30, sizeof file_30},
+    {"pairing.js", file_31, sizeof file_31},
+    {"parts.js", file_32, sizeof file_32},
+    {"reach.js", file_33, sizeof file_33},
+    {"ready.js", file_34, sizeof file_34},
+    {"refused.js", file_35, sizeof file_35},
+    {"settings-patterns.js", file_36, sizeof file_36},
+    {"settings-row.js", file_37, sizeof file_37},
+    {"settings-words.js", file_38, sizeof file_38},
+    {"settings.js", file_39, sizeof file_39},
+    {"sha256.js", file_40, sizeof file_40},
+    {"style.css", file_41, sizeof file_41},
+    {"upload.js", file_42, sizeof file_42},
+    {"views.css", file_43, sizeof file_43},
+    {"words.js", file_44, sizeof file_44},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }
