@@ -2,6 +2,7 @@
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
+import { moreButton } from "./menu.js";
 import { pairing } from "./pairing.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { reachViews } from "./reach.js";
@@ -124,7 +125,7 @@ function deviceCard(id, app, reach) {
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field(t`Name`, name), h("button", {}, t`Rename`)),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
-    h("div", { class: "tools" }, act(t`Remove this device…`, remove, { class: "danger" }), h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
+    h("div", { class: "tools" }, h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
   const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
   let device = null;
 
@@ -162,7 +163,11 @@ function deviceCard(id, app, reach) {
         h("h3", { tabindex: "-1" }, label),
         h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? t`paused` : device.connected ? t`connected` : t`not connected`),
         act(device.paused ? t`Resume` : t`Pause`, () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
-          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" })]);
+          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" }),
+        moreButton(t`More actions for ${label}`, () => [
+          { label: t`All settings`, run: () => app.go("settings", "device", id) }, null,
+          { label: t`Remove this device…`, kind: "danger", run: remove },
+        ], { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
       draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, waysText(device), minute], () => [
         device.connected
