@@ -555,7 +555,9 @@ def test_filters_narrow_a_search(files, setting):
 def test_sort_and_filter(files, setting):
     page = files
     page.go("files", FOLDER, "Documents")
-    at(page, "Lease.pdf", "Letter.txt", "Scans.zip", "Taxes", "page.html")
+    at(page, "Taxes", "Lease.pdf", "Letter.txt", "page.html", "Scans.zip")
+    page.click("Name")
+    at(page, "Taxes", "Scans.zip", "page.html", "Letter.txt", "Lease.pdf")
     page.click("Size")
     page.wait(lambda: names(page)[-1] == "Scans.zip", "the largest last")
     assert page.find(".row.head .size").get_attribute("aria-sort") == "ascending"

@@ -60,142 +60,146 @@ static const unsigned char file_13[] = {
 };
 
 static const unsigned char file_14[] = {
-#embed "page/files-overview.js"
+#embed "page/files-natural.js"
 };
 
 static const unsigned char file_15[] = {
-#embed "page/files-picks.js"
+#embed "page/files-overview.js"
 };
 
 static const unsigned char file_16[] = {
-#embed "page/files-preview.js"
+#embed "page/files-picks.js"
 };
 
 static const unsigned char file_17[] = {
-#embed "page/files-scroll.js"
+#embed "page/files-preview.js"
 };
 
 static const unsigned char file_18[] = {
-#embed "page/files-search.js"
+#embed "page/files-scroll.js"
 };
 
 static const unsigned char file_19[] = {
-#embed "page/files-seek.js"
+#embed "page/files-search.js"
 };
 
 static const unsigned char file_20[] = {
-#embed "page/files-select.js"
+#embed "page/files-seek.js"
 };
 
 static const unsigned char file_21[] = {
-#embed "page/files-source.js"
+#embed "page/files-select.js"
 };
 
 static const unsigned char file_22[] = {
-#embed "page/files-thumbs.js"
+#embed "page/files-source.js"
 };
 
 static const unsigned char file_23[] = {
-#embed "page/files-tree.js"
+#embed "page/files-thumbs.js"
 };
 
 static const unsigned char file_24[] = {
-#embed "page/files-undo.js"
+#embed "page/files-tree.js"
 };
 
 static const unsigned char file_25[] = {
-#embed "page/files-upload.js"
+#embed "page/files-undo.js"
 };
 
 static const unsigned char file_26[] = {
-#embed "page/files.css"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/files.js"
+#embed "page/files.css"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/icons.svg"
+#embed "page/files.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/index.html"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/invitations.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/language.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/log.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/menu.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/mounts.js"
+#embed "page/menu.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/pairing.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_41[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_42[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_43[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_44[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_45[] = {
-#embed "page/style.css"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_46[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_47[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_48[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_49[] = {
 #embed "page/words.js"
 };
 
@@ -218,41 +222,42 @@ static const struct web_page_file files[] = {
     {"files-details.js", file_11, sizeof file_11},
     {"files-list.js", file_12, sizeof file_12},
     {"files-names.js", file_13, sizeof file_13},
-    {"files-overview.js", file_14, sizeof file_14},
-    {"files-picks.js", file_15, sizeof file_15},
-    {"files-preview.js", file_16, sizeof file_16},
-    {"files-scroll.js", file_17, sizeof file_17},
-    {"files-search.js", file_18, sizeof file_18},
-    {"files-seek.js", file_19, sizeof file_19},
-    {"files-select.js", file_20, sizeof file_20},
-    {"files-source.js", file_21, sizeof file_21},
-    {"files-thumbs.js", file_22, sizeof file_22},
-    {"files-tree.js", file_23, sizeof file_23},
-    {"files-undo.js", file_24, sizeof file_24},
-    {"files-upload.js", file_25, sizeof file_25},
-    {"files.css", file_26, sizeof file_26},
-    {"files.js", file_27, sizeof file_27},
-    {"icons.svg", file_28, sizeof file_28},
-    {"index.html", file_29, sizeof file_29},
-    {"invitations.js", file_30, sizeof file_30},
-    {"language.js", file_31, sizeof file_31},
-    {"log.js", file_32, sizeof file_32},
-    {"menu.js", file_33, sizeof file_33},
-    {"mounts.js", file_34, sizeof file_34},
-    {"pairing.js", file_35, sizeof file_35},
-    {"parts.js", file_36, sizeof file_36},
-    {"reach.js", file_37, sizeof file_37},
-    {"ready.js", file_38, sizeof file_38},
-    {"refused.js", file_39, sizeof file_39},
-    {"settings-patterns.js", file_40, sizeof file_40},
-    {"settings-row.js", file_41, sizeof file_41},
-    {"settings-words.js", file_42, sizeof file_42},
-    {"settings.js", file_43, sizeof file_43},
-    {"sha256.js", file_44, sizeof file_44},
-    {"style.css", file_45, sizeof file_45},
-    {"upload.js", file_46, sizeof file_46},
-    {"views.css", file_47, sizeof file_47},
-    {"words.js", file_48, sizeof file_48},
+    {"files-natural.js", file_14, sizeof file_14},
+    {"files-overview.js", file_15, sizeof file_15},
+    {"files-picks.js", file_16, sizeof file_16},
+    {"files-preview.js", file_17, sizeof file_17},
+    {"files-scroll.js", file_18, sizeof file_18},
+    {"files-search.js", file_19, sizeof file_19},
+    {"files-seek.js", file_20, sizeof file_20},
+    {"files-select.js", file_21, sizeof file_21},
+    {"files-source.js", file_22, sizeof file_22},
+    {"files-thumbs.js", file_23, sizeof file_23},
+    {"files-tree.js", file_24, sizeof file_24},
+    {"files-undo.js", file_25, sizeof file_25},
+    {"files-upload.js", file_26, sizeof file_26},
+    {"files.css", file_27, sizeof file_27},
+    {"files.js", file_28, sizeof file_28},
+    {"icons.svg", file_29, sizeof file_29},
+    {"index.html", file_30, sizeof file_30},
+    {"invitations.js", file_31, sizeof file_31},
+    {"language.js", file_32, sizeof file_32},
+    {"log.js", file_33, sizeof file_33},
+    {"menu.js", file_34, sizeof file_34},
+    {"mounts.js", file_35, sizeof file_35},
+    {"pairing.js", file_36, sizeof file_36},
+    {"parts.js", file_37, sizeof file_37},
+    {"reach.js", file_38, sizeof file_38},
+    {"ready.js", file_39, sizeof file_39},
+    {"refused.js", file_40, sizeof file_40},
+    {"settings-patterns.js", file_41, sizeof file_41},
+    {"settings-row.js", file_42, sizeof file_42},
+    {"settings-words.js", file_43, sizeof file_43},
+    {"settings.js", file_44, sizeof file_44},
+    {"sha256.js", file_45, sizeof file_45},
+    {"style.css", file_46, sizeof file_46},
+    {"upload.js", file_47, sizeof file_47},
+    {"views.css", file_48, sizeof file_48},
+    {"words.js", file_49, sizeof file_49},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -6,6 +6,7 @@ import { boxOf, nameOf, parentOf, shown, tickSelects } from "./files-names.js";
 import { Picks, mostPicked } from "./files-picks.js";
 import { keep, letGo, removeEverywhere } from "./files-select.js";
 import { SearchFilters } from "./files-search.js";
+import { natural } from "./files-natural.js";
 import { Overview } from "./files-overview.js";
 import { beginsWith, halve } from "./files-seek.js";
 import { PagedSource } from "./files-source.js";
@@ -234,7 +235,9 @@ class FilesView {
       || document.activeElement?.id === "view";
     const { by, order } = this.sort;
     const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
-    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
+    const load = (offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal);
+    this.ordered = by === "name" ? natural(load, order === "desc") : null;
+    this.#use(new PagedSource(this.ordered?.load ?? load, () => this.#sourceChanged()),
       { label: t`Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
     this.list.emptyText = emptyTexts[this.filter];
     this.#showSort();
@@ -481,6 +484,10 @@ class FilesView {
     const { source } = this;
     if (!source) return -1;
     const test = beginsWith(text);
+    if (!this.isSearching) {
+      const index = this.ordered?.find(test, from);
+      if (index !== undefined) return index;
+    }
     let found = source.findKnown(test, from);
     if (found < 0) found = source.findKnown(test);
     if (found >= 0 || source.isWhole || this.isSearching || this.sort.by !== "name" || this.sort.order !== "asc") return found;
