@@ -103,6 +103,15 @@ def test_what_is_being_added_has_no_violation(page, setting):
         page.full_speed()
 
 
+def test_choosing_a_directory_has_no_violation(page, setting):
+    page.log_in(setting).go("settings", "folder", FOLDER)
+    page.wait(lambda: page.has('[data-setting="path"] .control'), "the settings")
+    page.click("Choose a directory…", within='[data-setting="path"]')
+    page.wait(lambda: page.has("dialog.chooser .directories button"), "the directories")
+    judge(page)
+    page.answer("Cancel")
+
+
 def test_what_is_picked_has_no_violation(page, setting):
     page.log_in(setting).go("files", FOLDER, "Papers")
     page.wait(lambda: page.has(".layer .row:not([hidden]):not(.skeleton)"), "the list")

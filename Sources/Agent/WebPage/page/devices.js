@@ -1,4 +1,5 @@
 // This device and the others: links, who may do what, and how new ones come in.
+import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
@@ -278,15 +279,16 @@ function pendingFolder(offer, app, reload) {
     h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, offer.label || offer.id)} ${h("span", { class: "quiet" }, `(${offer.id})`)}, ${when(offer.lastSeen)}`),
     h("details", {}, h("summary", {}, t`Accept`),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
-        field(t`Directory on this device`, directory, t`full path; created if it does not exist`), field(t`Keep on this device`, mode),
+        directoryField(app, t`Directory on this device`, directory, t`full path; created if it does not exist`, { isNew: true }),
+        field(t`Keep on this device`, mode),
         h("div", { class: "tools" }, h("button", { class: "main" }, t`Accept folder`)))),
     h("button", { type: "button", title: t`Never list this folder of this device again`, onclick: ignore }, t`Ignore`));
 }
 
-/** Beside the folders that there are. */
+/** Beside the folders that there are, else in the home directory of the agent's user. */
 function proposedDirectory(status, name) {
-  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "");
-  return parent ? `${parent}/${name.replaceAll("/", "-")}` : "";
+  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "") ?? "~";
+  return `${parent}/${name.replaceAll("/", "-")}`;
 }
 
 // MARK: new ones
@@ -348,6 +350,6 @@ function drawNewFolder(body, app) {
   });
   replace(body, h("details", {}, h("summary", {}, t`Share a directory of this device`),
     h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-      field(t`Id`, id, t`the same on all devices`), field(t`Name`, label), field(t`Directory`, directory, t`absolute`), field(t`Keep on this device`, mode),
+      field(t`Id`, id, t`the same on all devices`), field(t`Name`, label), directoryField(app, t`Directory`, directory, t`full path; created if it does not exist`, { isNew: true }), field(t`Keep on this device`, mode),
       h("div", { class: "tools" }, h("button", { class: "main" }, t`Add folder`)))));
 }
