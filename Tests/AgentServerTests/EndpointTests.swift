@@ -88,6 +88,8 @@ struct EndpointTests {
                 folder: "f", directory: "~/A b", isMounted: false, isReadOnly: true, isConfigured: false, isLazy: true)),
         EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach), EndpointSample(Endpoints.testReach),
         EndpointSample(Endpoints.doctor),
+        EndpointSample(Endpoints.directories, DirectoryQuery()),
+        EndpointSample(Endpoints.directories, DirectoryQuery(path: "/ä b&c", includesHidden: true)),
         EndpointSample(Endpoints.setNetwork, NetworkChange()),
         EndpointSample(
             Endpoints.setNetwork,

@@ -127,6 +127,15 @@ extension ScriptedControl {
                 DoctorFinding(.agent, "agent", .ok, "The agent 0.1.0 runs."),
             ])
         }
+        table.on(Endpoints.directories) { query in
+            try self.note("directories \(query.path ?? "")")
+            return DirectoryListing(
+                path: query.path ?? "/home/me", home: "/home/me",
+                directories: [
+                    DirectoryListing.Directory(name: "Library", folder: "library"),
+                    DirectoryListing.Directory(name: "closed", isReadable: false, isLink: true),
+                ], isWhole: false, unnameable: 2, isWritable: false)
+        }
         table.on(Endpoints.setNetwork) { change in
             try self.note("\(change)")
             return ReloadAnswer(restart: ["relays"], changed: ["relays"])

@@ -106,6 +106,13 @@ class Page:
             chain.send_keys(key)
         chain.perform()
 
+    def chord(self, modifier, *keys):
+        """Keys while another one is held down."""
+        chain = webdriver.ActionChains(self.driver, duration=0).key_down(modifier)
+        for key in keys:
+            chain.send_keys(key)
+        chain.key_up(modifier).perform()
+
     def click(self, name, role="button", within="body"):
         """Once it is there and can be pressed; a page that is drawn anew meanwhile is no matter."""
         def pressed():

@@ -4,7 +4,7 @@ import os
 
 import harness
 import pytest
-from page import PHONE, WIDE
+from page import PHONE, WIDE, Keys
 from process import wait_until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
@@ -103,9 +103,30 @@ def test_what_is_being_added_has_no_violation(page, setting):
         page.full_speed()
 
 
+def test_choosing_a_directory_has_no_violation(page, setting):
+    page.log_in(setting).go("settings", "folder", FOLDER)
+    page.wait(lambda: page.has('[data-setting="path"] .control'), "the settings")
+    page.click("Choose a directory…", within='[data-setting="path"]')
+    page.wait(lambda: page.has("dialog.chooser .directories button"), "the directories")
+    judge(page)
+    page.answer("Cancel")
+
+
+def test_what_is_picked_has_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Papers")
+    page.wait(lambda: page.has(".layer .row:not([hidden]):not(.skeleton)"), "the list")
+    page.script("document.querySelector('.list').focus()")
+    page.chord(Keys.CONTROL, "a")
+    page.wait(lambda: page.has(".row.picked") and page.find(".pick-bar").is_displayed(), "the bar")
+    judge(page)
+
+
 def test_questions_have_no_violation(page, setting):
     page.log_in(setting).go("files", FOLDER, "Papers", "letter.txt")
-    page.click("Delete everywhere…")
+    page.click("More actions", within=".details")
+    page.wait(lambda: page.has(".menu"), "the menu")
+    assert violations(page) == []
+    page.click("Delete everywhere…", within=".menu")
     page.wait(lambda: page.has("dialog[open]"), "the question")
     judge(page)
     page.answer("Cancel")

@@ -153,6 +153,10 @@ def box(page, name):
     return "mixed" if element.get_property("indeterminate") else str(element.get_property("checked")).lower()
 
 
+def said(page, text):
+    page.wait(lambda: any(text in notice for notice in page.texts(".notice")), f"{text!r} is said")
+
+
 def contents(root):
     """What is in Documents, to the byte."""
     return harness.snapshot(os.path.join(root, "Documents"))
@@ -210,13 +214,10 @@ def test_what_does_not_fit_is_said_before_and_is_never_green(files, setting):
 
 def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page = files
-    page.click("Keep Documents on this device", "checkbox")
-    page.wait_text("dialog", "Keep “Documents” on this device?")
     size = sum(os.path.getsize(os.path.join(root, name)) for root, _, found in os.walk(os.path.join(setting.there, "Documents")) for name in found)
-    assert "6 files" in page.text("dialog") and f"{size / 1024 / 1024:.1f} MiB" in page.text("dialog")
-    assert not setting.has("Documents"), "a question changes nothing"
-    assert page.script("return document.activeElement.textContent") == "Keep"
-    page.answer("Keep")
+    page.click("Keep Documents on this device", "checkbox")
+    said(page, f"“Documents” is now kept; downloading {size / 1024 / 1024:.1f} MiB.")
+    assert not page.has("dialog"), "what is small is not asked"
     wait_until(lambda: contents(setting.here) == contents(setting.there), 20, "the bytes are here")
     assert "!/Documents" in setting.lines
     page.wait(lambda: box(page, "Documents") == "true" and row_state(page, "Documents") == "Kept", "the row says so")
@@ -225,9 +226,7 @@ def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page.go("files", FOLDER, "Documents", "Taxes")
     page.wait(lambda: row_state(page, "2025.txt") == "Here", "it is here")
     page.click("Keep 2025.txt on this device", "checkbox")
-    page.wait_text("dialog", "can be freed")
-    assert page.script("return document.activeElement.textContent") == "Cancel", "what frees something is not what Enter does"
-    page.answer("Stop keeping and free 5 B")
+    said(page, "Deselected “2025.txt”; freed 5 B.")
     wait_until(lambda: not setting.has("Documents/Taxes/2025.txt"), 10, "it is freed")
     assert setting.has("Documents/Taxes/2024.txt") and os.path.exists(os.path.join(setting.there, "Documents/Taxes/2025.txt"))
     page.wait(lambda: row_state(page, "2025.txt") == "Not here" and box(page, "2025.txt") == "false", "the row says so")
@@ -236,16 +235,37 @@ def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
 
     # A directory that is kept in part is kept whole by a tick, and then let go.
     page.click("Keep Documents on this device", "checkbox")
-    page.answer("Keep")
     wait_until(lambda: setting.has("Documents/Taxes/2025.txt"), 10, "it is back")
     page.wait(lambda: box(page, "Documents") == "true", "kept")
     page.click("Keep Documents on this device", "checkbox")
-    page.wait_text("dialog", "6 files")
-    page.click(next(t for t in page.texts("dialog button") if t.startswith("Stop keeping and free")), within="dialog")
     wait_until(lambda: not setting.has("Documents"), 10, "all is freed")
     assert "!/Documents" not in setting.lines
     assert len(harness.regular_files(os.path.join(setting.there, "Documents"))) == 6, "nothing is deleted elsewhere"
     page.wait(lambda: box(page, "Documents") == "false", "not kept")
+
+
+def test_what_cannot_come_again_now_is_asked_before_it_is_freed(files, setting):
+    page, agent = files, setting.agent
+    agent.run("select", f"{FOLDER}:Documents")
+    page.wait(lambda: row_state(page, "Documents") == "Kept", "it is here")
+    agent.run("pause", "--device", setting.nas.id)
+    try:
+        agent.wait_disconnected(setting.nas.id)
+        page.wait_text("#state", "0 of ")
+        page.click("Keep Documents on this device", "checkbox")
+        page.wait_text("dialog", "None of these devices is connected now")
+        assert page.script("return document.activeElement.textContent") == "Cancel", "what frees something is not what Enter does"
+        page.press(Keys.ESCAPE)
+        page.wait(lambda: not page.has("dialog"), "Escape is no")
+        assert setting.has("Documents/Taxes/2024.txt") and "!/Documents" in setting.lines, "a question changes nothing"
+        page.click("Keep Documents on this device", "checkbox")
+        page.answer("Stop keeping, leave the files here")
+        said(page, "Deselected “Documents”")
+        wait_until(lambda: "!/Documents" not in setting.lines, 10, "it is deselected")
+        assert setting.has("Documents/Taxes/2024.txt")
+    finally:
+        agent.run("resume", "--device", setting.nas.id)
+    agent.run("select", f"{FOLDER}:Documents")
 
 
 def test_what_cannot_be_kept_says_why(files, setting):
@@ -282,20 +302,19 @@ def test_by_keyboard_alone(files, setting):
     active = page.script("return document.getElementById(document.querySelector('.list').getAttribute('aria-activedescendant')).innerText")
     assert "IMG_0008.jpg" in active
     page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.SPACE)
-    page.wait_text("dialog", "IMG_0002.jpg")
-    page.press(Keys.ENTER)
     wait_until(lambda: setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 20, "the picture is here")
     page.wait(lambda: row_state(page, "IMG_0002.jpg") == "Here", "the row says so")
     assert page.script("return document.activeElement.className") == "list", "the focus is where it was"
     page.press(Keys.SPACE)
-    page.wait_text("dialog", "Stop keeping “IMG_0002.jpg”")
-    page.press(Keys.ESCAPE)
-    page.wait(lambda: not page.has("dialog"), "Escape is no")
-    assert setting.has("Photos/2026/Lisbon/IMG_0002.jpg")
-    page.press(Keys.SPACE)
-    page.wait_text("dialog", "Stop keeping “IMG_0002.jpg”")
-    page.press(Keys.TAB, Keys.TAB, Keys.ENTER)
     wait_until(lambda: not setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 10, "freed")
+    said(page, "Deselected “IMG_0002.jpg”")
+    page.chord(Keys.CONTROL, "z")
+    wait_until(lambda: setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 20, "Ctrl+Z brings it back")
+    said(page, "Undone")
+    page.script("document.querySelector('.list').focus()")
+    page.wait(lambda: row_state(page, "IMG_0002.jpg") == "Here", "the row says so")
+    page.press(Keys.SPACE)
+    wait_until(lambda: not setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 10, "freed again")
     page.press(Keys.BACKSPACE)
     at(page, "Lisbon")
     page.driver.back()
@@ -422,11 +441,13 @@ def test_deleting_everywhere_asks(files, setting):
     setting.nas.scan(FOLDER)
     setting.agent.wait_entry(f"{FOLDER}:Films/old.txt", lambda entry: entry)
     open_file(page, "Films", "old.txt")
-    page.click("Delete everywhere…")
+    page.click("More actions", within=".details")
+    page.click("Delete everywhere…", within=".menu")
     page.wait_text("dialog", "nas: 1 file")
     page.answer("Cancel")
     assert os.path.exists(os.path.join(setting.there, "Films/old.txt"))
-    page.click("Delete everywhere…")
+    page.click("More actions", within=".details")
+    page.click("Delete everywhere…", within=".menu")
     page.answer("Delete everywhere")
     wait_until(lambda: not os.path.exists(os.path.join(setting.there, "Films/old.txt")), 20, "gone there")
     page.wait(lambda: names(page) == [os.path.basename(FILM)], "gone from the list")
@@ -534,7 +555,9 @@ def test_filters_narrow_a_search(files, setting):
 def test_sort_and_filter(files, setting):
     page = files
     page.go("files", FOLDER, "Documents")
-    at(page, "Lease.pdf", "Letter.txt", "Scans.zip", "Taxes", "page.html")
+    at(page, "Taxes", "Lease.pdf", "Letter.txt", "page.html", "Scans.zip")
+    page.click("Name")
+    at(page, "Taxes", "Scans.zip", "page.html", "Letter.txt", "Lease.pdf")
     page.click("Size")
     page.wait(lambda: names(page)[-1] == "Scans.zip", "the largest last")
     assert page.find(".row.head .size").get_attribute("aria-sort") == "ascending"

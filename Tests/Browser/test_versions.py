@@ -70,6 +70,10 @@ def shown(setting, page):
     return page.log_in(setting.agent)
 
 
+def said(page, text):
+    page.wait(lambda: any(text in notice for notice in page.texts(".notice")), f"{text!r} is said")
+
+
 def undo(page, text):
     page.wait(lambda: any(text in said for said in page.texts(".notice")), f"{text!r} is said")
     page.click("Undo", within="#notices")
@@ -126,7 +130,8 @@ def test_deleting_everywhere_can_be_undone(shown, setting):
     setting.agent.run("scan", KEPT)
     setting.both(KEPT, "Papers/draft.txt", b"a draft\n")
     page.go("files", KEPT, "Papers", "draft.txt")
-    page.click("Delete everywhere…")
+    page.click("More actions", within=".details")
+    page.click("Delete everywhere…", within=".menu")
     page.answer("Delete everywhere")
     wait_until(lambda: read(setting.here(KEPT, "Papers/draft.txt")) is None, 30, "it is deleted")
     undo(page, "was deleted on all devices")
@@ -138,21 +143,50 @@ def test_ticks_can_be_undone(shown, setting):
     before = read(lines)
     page.go("files", PICKED)
     page.click("Keep Papers on this device", "checkbox")
-    page.answer("Keep")
     wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n", 30, "it is here")
     kept = read(lines)
     undo(page, "“Papers” is now kept")
     wait_until(lambda: read(lines) == before, 10, "the lines are those of before")
+    # Nothing of it was here before the tick.
+    said(page, "6 B were freed: other devices have them.")
+    assert read(setting.here(PICKED, "Papers/letter.txt")) is None
+    assert read(setting.there(PICKED, "Papers/letter.txt")) == b"first\n"
     page.click("Keep Papers on this device", "checkbox")
-    page.answer("Keep")
-    wait_until(lambda: read(lines) == kept, 10, "it is kept again")
+    wait_until(lambda: read(lines) == kept and read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n", 30, "it is kept again")
     page.wait(lambda: page.named("Keep Papers on this device", "checkbox").get_property("checked"), "the box says so")
     page.click("Keep Papers on this device", "checkbox")
-    page.wait_text("dialog", "Stop keeping")
-    page.driver.find_element("css selector", "dialog button.main").click()
     wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) is None, 30, "its space is free")
-    undo(page, "Deselected “Papers”")
+    undo(page, "Deselected “Papers”; freed 6 B.")
     wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n" and read(lines) == kept, 30, "it is here again")
+    said(page, "6 B that were freed are downloaded again.")
+
+
+def test_undo_leaves_what_was_here_before_and_says_so(shown, setting):
+    page, lines = shown, setting.here(PICKED, ".stignore")
+    setting.agent.run("deselect", "--keep-local", f"{PICKED}:Papers")
+    before = read(lines)
+    page.go("files", PICKED)
+    page.wait(lambda: not page.named("Keep Papers on this device", "checkbox").get_property("checked"), "the box says so")
+    page.click("Keep Papers on this device", "checkbox")
+    undo(page, "“Papers” is now kept")
+    wait_until(lambda: read(lines) == before, 10, "the lines are those of before")
+    said(page, "Undone: the selection is as it was before.")
+    assert read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n"
+
+
+def test_undo_is_refused_over_the_changes_of_others(shown, setting):
+    page, lines = shown, setting.here(PICKED, ".stignore")
+    setting.agent.run("deselect", f"{PICKED}:Papers")
+    wait_until(lambda: read(setting.here(PICKED, "Papers/letter.txt")) is None, 30, "nothing is here")
+    page.go("files", PICKED)
+    page.click("Keep Papers on this device", "checkbox")
+    page.wait(lambda: any("is now kept" in text for text in page.texts(".notice")), "it is said")
+    setting.agent.run("select", f"{PICKED}:Plans")
+    after = read(lines)
+    undo(page, "“Papers” is now kept")
+    said(page, "was changed meanwhile")
+    assert read(lines) == after
+    setting.agent.run("deselect", f"{PICKED}:Plans", f"{PICKED}:Papers")
 
 
 def test_a_choice_over_a_conflict_can_be_undone(shown, setting):
@@ -170,7 +204,6 @@ def test_a_choice_over_a_conflict_can_be_undone(shown, setting):
     card = '[data-conflict="plan.txt"]'
     page.wait(lambda: page.has(card), "the conflict")
     page.click("Keep mine", within=card)
-    page.answer("Keep mine")
     wait_until(lambda: read(setting.here(KEPT, "plan.txt")) == b"mine\n", 30, "mine is in the place")
     undo(page, "Resolved")
     setting.both(KEPT, "plan.txt", b"theirs\n")

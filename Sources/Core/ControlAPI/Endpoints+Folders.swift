@@ -2,13 +2,24 @@
 
 extension Endpoints {
     static let folderEndpoints: [any AnyEndpoint] = [
-        folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRelays,
-        setFolderShared, setFolderRole, perform,
+        folders, directories, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth,
+        setFolderRelays, setFolderShared, setFolderRole, perform,
         mounts, setMounted, scan, scrub,
         refused, settleRefused,
     ]
 
     package static let folders = Endpoint(.get, "/v1/folders", "Folders", nothing, FolderList.self)
+
+    /// Only directories, with what the agent may do with them. Throws `noSuchPath`, and `noPermission` for what its user may not
+    /// list.
+    package static let directories = Endpoint(
+        .get, "/v1/directories", "The directories in a directory of this machine",
+        query(
+            Query.text("path", longest: ControlLimits.path).optional
+                .described("Absolute, `~` or `~/…`; the home directory of the agent's user without it."),
+            Query.flag("hidden")
+        ).of({ DirectoryQuery(path: $0.0, includesHidden: $0.1) }, { ($0.path, $0.includesHidden) }),
+        DirectoryListing.self, errors: [.noSuchPath, .noPermission])
 
     package static let addFolder = Endpoint(
         .post, "/v1/folders", "Add a folder", body(FolderSettings.self), Done.self)

@@ -69,6 +69,7 @@ extension Agent {
             FolderRequests(
                 finder: finder, entries: entries, configuration: configuration, devices: devices,
                 places: setup.places),
+            DirectoryRequests(configuration: configuration, places: setup.places, threads: fetching.threads),
             EntryRequests(
                 finder: finder, entries: entries, index: index, configuration: configuration, thumbnails: thumbnails,
                 time: time),

@@ -106,11 +106,29 @@ function notice(text, kind, time, undo) {
       await app.attempt(undo);
       box.remove();
       document.getElementById("view").focus?.({ preventScroll: true });
-    }));
+    }, { class: "undo", title: t`Ctrl+Z undoes the last change` }));
   }
   box.append(button(t`Close`, () => box.remove()));
   notices.append(box);
-  if (time) setTimeout(() => box.remove(), time);
+  if (time) leaveAfter(box, time);
+}
+
+/** Takes a notice away after a time, unless somebody is about to press something in it. */
+function leaveAfter(box, time) {
+  setTimeout(() => {
+    if (box.matches(":hover, :focus-within")) leaveAfter(box, time);
+    else box.remove();
+  }, time);
+}
+
+/** Ctrl+Z takes the last change back that a notice offers to undo; in a field it is the browser's. */
+function undoByKey(event) {
+  if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+  if (event.target.closest?.("dialog, textarea, input:not([type=checkbox])")) return;
+  const last = [...document.querySelectorAll("#notices .undo")].at(-1);
+  if (!last || last.disabled) return;
+  event.preventDefault();
+  last.click();
 }
 
 async function load() {
@@ -273,6 +291,7 @@ document.getElementById("views").setAttribute("aria-label", t`Views`);
 for (const name of names) views.set(name, await import(`./${name}.js`));
 api.onLoggedOut(showLogin);
 window.addEventListener("hashchange", follow);
+document.addEventListener("keydown", undoByKey);
 window.addEventListener("beforeunload", (event) => { if (unsaved().length > 0) event.preventDefault(); });
 drawLinks();
 begin();

@@ -79,13 +79,16 @@ export function conflicts(app, done) {
   }
 
   async function settle(conflict, keep) {
-    if (keep !== "both") {
+    // With an archive the choice can be taken back; without one it is asked about.
+    const archives = keep === "both" || await app.attempt(() => isArchiving(conflict.folder));
+    if (archives === undefined) return;
+    if (!archives) {
       const isMine = keep === "mine";
       const answer = await app.ask({
         title: isMine ? t`Keep mine of ${conflict.path}?` : t`Keep theirs of ${conflict.path}?`,
         body: h("p", {}, isMine
-          ? t`The version that is theirs is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`
-          : t`The version that is mine is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`),
+          ? t`The version that is theirs is replaced on all devices, and lost: the folder keeps no old versions on this device.`
+          : t`The version that is mine is replaced on all devices, and lost: the folder keeps no old versions on this device.`),
         choices: [{ label: t`Cancel`, value: "no" }, { label: isMine ? t`Keep mine` : t`Keep theirs`, value: "yes", kind: "danger" }],
       });
       if (answer !== "yes") return;
@@ -100,6 +103,13 @@ export function conflicts(app, done) {
     }
     app.refresh();
     load();
+  }
+
+  /** Whether what gives way is archived on this device. */
+  async function isArchiving(folder) {
+    const known = await api.get("settings");
+    const kind = known.folders.find(({ id }) => id === folder)?.settings.find(({ key }) => key === "versions")?.value;
+    return ["trashcan", "simple", "staggered"].includes(kind);
   }
 
   /**

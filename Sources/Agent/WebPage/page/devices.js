@@ -1,7 +1,9 @@
 // This device and the others: links, who may do what, and how new ones come in.
+import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
+import { moreButton } from "./menu.js";
 import { pairing } from "./pairing.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { reachViews } from "./reach.js";
@@ -124,7 +126,7 @@ function deviceCard(id, app, reach) {
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field(t`Name`, name), h("button", {}, t`Rename`)),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
-    h("div", { class: "tools" }, act(t`Remove this device…`, remove, { class: "danger" }), h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
+    h("div", { class: "tools" }, h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
   const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
   let device = null;
 
@@ -162,7 +164,11 @@ function deviceCard(id, app, reach) {
         h("h3", { tabindex: "-1" }, label),
         h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? t`paused` : device.connected ? t`connected` : t`not connected`),
         act(device.paused ? t`Resume` : t`Pause`, () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
-          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" })]);
+          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" }),
+        moreButton(t`More actions for ${label}`, () => [
+          { label: t`All settings`, run: () => app.go("settings", "device", id) }, null,
+          { label: t`Remove this device…`, kind: "danger", run: remove },
+        ], { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
       draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, waysText(device), minute], () => [
         device.connected
@@ -273,15 +279,16 @@ function pendingFolder(offer, app, reload) {
     h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, offer.label || offer.id)} ${h("span", { class: "quiet" }, `(${offer.id})`)}, ${when(offer.lastSeen)}`),
     h("details", {}, h("summary", {}, t`Accept`),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
-        field(t`Directory on this device`, directory, t`full path; created if it does not exist`), field(t`Keep on this device`, mode),
+        directoryField(app, t`Directory on this device`, directory, t`full path; created if it does not exist`, { isNew: true }),
+        field(t`Keep on this device`, mode),
         h("div", { class: "tools" }, h("button", { class: "main" }, t`Accept folder`)))),
     h("button", { type: "button", title: t`Never list this folder of this device again`, onclick: ignore }, t`Ignore`));
 }
 
-/** Beside the folders that there are. */
+/** Beside the folders that there are, else in the home directory of the agent's user. */
 function proposedDirectory(status, name) {
-  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "");
-  return parent ? `${parent}/${name.replaceAll("/", "-")}` : "";
+  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "") ?? "~";
+  return `${parent}/${name.replaceAll("/", "-")}`;
 }
 
 // MARK: new ones
@@ -343,6 +350,6 @@ function drawNewFolder(body, app) {
   });
   replace(body, h("details", {}, h("summary", {}, t`Share a directory of this device`),
     h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-      field(t`Id`, id, t`the same on all devices`), field(t`Name`, label), field(t`Directory`, directory, t`absolute`), field(t`Keep on this device`, mode),
+      field(t`Id`, id, t`the same on all devices`), field(t`Name`, label), directoryField(app, t`Directory`, directory, t`full path; created if it does not exist`, { isNew: true }), field(t`Keep on this device`, mode),
       h("div", { class: "tools" }, h("button", { class: "main" }, t`Add folder`)))));
 }

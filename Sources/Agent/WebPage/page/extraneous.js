@@ -1,5 +1,6 @@
 // Files that are on this disk and not selected: kept, deleted, ignored or moved, several at once.
 import { h, reference, when } from "./dom.js";
+import { chooseDirectory } from "./directories.js";
 import { act, draw, isFailed, section, soon } from "./parts.js";
 import { bytes, number, plural, t } from "./words.js";
 
@@ -121,11 +122,8 @@ export function extraneous(app, done) {
     load();
   }
 
-  async function askDirectory() {
-    const input = h("input", { type: "text", "aria-label": t`Directory`, placeholder: "/home/…", autocomplete: "off", spellcheck: "false" });
-    const answer = await app.ask({ title: t`Move files to`, body: [h("p", {}, t`Full path of a directory outside the folder.`), input],
-      choices: [{ label: t`Cancel`, value: "no" }, { label: t`Continue`, value: "yes", kind: "main" }] });
-    return answer === "yes" && input.value.trim();
+  function askDirectory() {
+    return chooseDirectory(app, { title: t`Move the files to a directory outside the folder`, isNew: true });
   }
 
   async function agreed(outcomes, action) {

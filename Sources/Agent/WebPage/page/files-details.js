@@ -3,6 +3,7 @@ import { button, h, icon, reference, replace, when } from "./dom.js";
 import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
 import { secondsOf } from "./files-deleted.js";
 import { previewOf } from "./files-preview.js";
+import { moreButton } from "./menu.js";
 import { removeEverywhere } from "./files-select.js";
 import { bytes, dateTime, plural, rate, t } from "./words.js";
 
@@ -121,9 +122,9 @@ export class Details {
       isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), t`Download`) : null,
       isFile ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
       canFetch ? button(t`Fetch now`, () => this.#fetch(path), { "data-key": "fetch" }) : null,
-      isRoot ? null : button(t`Delete everywhere…`, async () => {
+      isRoot ? null : moreButton(t`More actions`, () => [{ label: t`Delete everywhere…`, kind: "danger", run: async () => {
         if (await removeEverywhere(app, [this.entry], () => this.actions.changed())) this.actions.changed();
-      }, { class: "danger", "data-key": "delete" }),
+      } }], { "data-key": "more" }),
     ]);
   }
 

@@ -16,7 +16,7 @@ const columns = [
 let lists = 0;
 
 /**
- * `actions`: `open(entry)`, `choose(entry)` for details, `tick(entry)`, `sort(key)`, `moved(index, entry)`, `up()`,
+ * `actions`: `isPicked(entry)`, `pick(how, first, last)` with `how` "none", "toggle", "range" or "all", `menu(entry, place)`, `open(entry)`, `choose(entry)` for details, `tick(entry)`, `sort(key)`, `moved(index, entry)`, `up()`,
  * `escape()`, `find()`, `seek(text, from)` which answers the index of the next name with that beginning, or -1.
  * The focus stays on the grid, which names the row it is at: rows come and go.
  */
@@ -27,6 +27,8 @@ export class FileList {
     this.actions = actions;
     this.source = null;
     this.active = 0;
+    /** Where a range of picked entries begins. */
+    this.anchor = 0;
     this.chosen = null;
     this.places = { showsPath: false };
     this.window = new ScrollWindow();
@@ -45,7 +47,7 @@ export class FileList {
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "-1" }, this.layer, this.spacer);
     this.message = h("div", { class: "empty", hidden: true });
-    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-label": t`Files`, "aria-colcount": columns.length },
+    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-multiselectable": "true", "aria-label": t`Files`, "aria-colcount": columns.length },
       h("div", { role: "rowgroup" }, h("div", { class: "row head", role: "row", "aria-rowindex": "1" }, this.heads)), this.scroller);
     this.probe = h("div", { class: "probe" });
     this.root = h("div", { class: "listing" }, this.element, this.message, this.probe);
@@ -67,6 +69,13 @@ export class FileList {
       this.element.focus({ preventScroll: true });
     });
     this.layer.addEventListener("click", (event) => this.#click(event));
+    this.layer.addEventListener("contextmenu", (event) => {
+      const row = this.#rowOf(event.target);
+      if (!row?.entry) return;
+      event.preventDefault();
+      this.moveTo(row.index, { quietly: true });
+      this.actions.menu(row.entry, { x: event.clientX, y: event.clientY });
+    });
     this.layer.addEventListener("dblclick", (event) => {
       const entry = this.#entryOf(event.target);
       if (entry && !event.target.closest(".box")) this.actions.open(entry);
@@ -81,6 +90,7 @@ export class FileList {
     this.element.setAttribute("aria-label", label);
     this.window.top = 0;
     this.restoring = { active, top };
+    this.anchor = active;
     for (const row of this.rows) row.key = null;
     this.draw();
   }
@@ -194,7 +204,9 @@ export class FileList {
     const isActive = index === this.active;
     row.element.classList.toggle("active", isActive);
     const isChosen = Boolean(entry && this.chosen && entry.path === this.chosen.path && entry.folder === this.chosen.folder);
-    row.element.setAttribute("aria-selected", String(isChosen));
+    const isPicked = Boolean(entry && this.actions.isPicked(entry));
+    row.element.classList.toggle("picked", isPicked);
+    row.element.setAttribute("aria-selected", String(isChosen || isPicked));
     if (row.entry === entry && row.key === index) return;
     row.key = index;
     row.entry = entry;
@@ -238,20 +250,38 @@ export class FileList {
     replace(this.message, h("p", {}, text), error ? h("button", { type: "button", onclick: () => { source.refresh(); this.draw(); } }, t`Try again`) : null);
   }
 
-  #entryOf(node) {
+  #rowOf(node) {
     const element = node.closest?.(".row");
-    return this.rows.find((row) => row.element === element)?.entry;
+    return this.rows.find((row) => row.element === element);
   }
 
+  #entryOf(node) { return this.#rowOf(node)?.entry; }
+
   #click(event) {
-    const element = event.target.closest(".row");
-    const row = this.rows.find((candidate) => candidate.element === element);
+    const row = this.#rowOf(event.target);
     if (event.target.closest(".box")) event.preventDefault();
     if (!row?.entry) return;
+    if (event.shiftKey) {
+      this.moveTo(row.index, { quietly: true });
+      return this.#pickRange();
+    }
     this.moveTo(row.index, { quietly: true });
+    this.anchor = row.index;
+    if (event.ctrlKey || event.metaKey) return this.actions.pick("toggle", row.index);
+    if (!event.target.closest(".box")) this.actions.pick("none");
     if (event.target.closest(".box")) this.actions.tick(row.entry);
     else if (event.target.closest(".name-text, .picture")) this.actions.open(row.entry);
     else this.actions.choose(row.entry);
+    return undefined;
+  }
+
+  #pickRange() { this.actions.pick("range", Math.min(this.anchor, this.active), Math.max(this.anchor, this.active)); }
+
+  /** The menu of the row that the keys are at, below it. */
+  #menuOfActive(entry) {
+    const row = this.rows.find((one) => one.index === this.active && !one.element.hidden);
+    const { left, bottom } = (row?.element ?? this.element).getBoundingClientRect();
+    this.actions.menu(entry, { x: left + 40, y: bottom });
   }
 
   moveTo(index, { quietly = false } = {}) {
@@ -265,8 +295,22 @@ export class FileList {
   }
 
   async #key(event) {
-    if (event.target.closest(".head") || event.ctrlKey || event.metaKey) return;
+    if (event.target.closest(".head")) return;
     const entry = this.source?.at(this.active);
+    const isCtrl = event.ctrlKey || event.metaKey;
+    if (isCtrl && event.key === "a" || isCtrl && event.key === " ") {
+      event.preventDefault();
+      this.anchor = this.active;
+      if (event.key === "a") this.actions.pick("all");
+      else if (entry) this.actions.pick("toggle", this.active);
+      return;
+    }
+    if (event.key === "ContextMenu" || event.shiftKey && event.key === "F10") {
+      event.preventDefault();
+      if (entry) this.#menuOfActive(entry);
+      return;
+    }
+    if (isCtrl && !event.key.startsWith("Arrow")) return;
     const page = this.window.perPage;
     const moves = {
       ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page, PageUp: this.active - page,
@@ -283,6 +327,8 @@ export class FileList {
     } else if (key in moves) {
       event.preventDefault();
       this.moveTo(moves[key]);
+      if (event.shiftKey) this.#pickRange();
+      else if (!isCtrl) this.anchor = this.active;
     } else if (key === " " && !this.typed.text) {
       event.preventDefault();
       if (entry) this.actions.tick(entry);

@@ -1,6 +1,7 @@
-// What a tick means: asked for without doing it, shown with its cost, then done.
+// What a tick does: at once where it can be taken back and is small, else after a question that shows what it costs.
 import { h, reference } from "./dom.js";
 import { nameOf, shown } from "./files-names.js";
+import { isReachable, selectionOf, undoing } from "./files-undo.js";
 import { bytes, number, plural, said, t } from "./words.js";
 
 function paths(entries) {
@@ -28,33 +29,6 @@ export function stayingList(staying, total = staying.length) {
   total > 10 ? h("li", {}, t`and ${number(total - 10)} more`) : null);
 }
 
-/** What the selection of the entries' folders says now, by folder. */
-async function selectionOf(app, entries) {
-  const texts = new Map();
-  for (const { folder } of entries) {
-    if (!texts.has(folder)) texts.set(folder, (await app.api.get("patterns", { folder })).text);
-  }
-  return texts;
-}
-
-/**
- * What takes a change of the selection back: writes what it was before over what it is now, so that what somebody else has changed
- * since is not lost. Undefined where that cannot be had. `done()` is called afterwards.
- */
-async function undoing(app, entries, before, done) {
-  let after;
-  try { after = await selectionOf(app, entries); } catch { return undefined; }
-  const changed = [...before].filter(([folder, text]) => after.get(folder) !== text);
-  if (changed.length === 0) return undefined;
-  return async () => {
-    for (const [folder, text] of changed) {
-      await app.api.post("patterns", { folder, text, over: after.get(folder), dryRun: false });
-    }
-    app.say(t`Undone: the selection is as it was before.`);
-    done?.();
-  };
-}
-
 /** Says by how much what is selected does not fit on the disk. */
 function tooLarge(plan) {
   const short = Math.max(0, ...plan.folders.map((folder) => folder.short ?? 0));
@@ -67,71 +41,90 @@ function willDownload(files, size) {
   return plural(files, "{1} file, {2}, will be downloaded.", "{1} files, {2}, will be downloaded.", bytes(size));
 }
 
-/** Asks what keeping the entries costs, and keeps them. Answers whether anything was changed. */
+/** Bytes to download or to free above which a change is asked about before it is made. */
+const askedAbove = 1024 ** 3;
+
+/** Keeps the entries; asks before where that downloads much or does not fit. Answers whether anything was changed. */
 export async function keep(app, entries, changed) {
   const body = { paths: paths(entries), select: true };
   const plan = await app.attempt(() => app.api.post("selection", { ...body, dryRun: true }));
   if (!plan) return false;
   const files = sum(plan, ({ cost }) => cost.fetchFiles);
   const size = sum(plan, ({ cost }) => cost.fetchBytes);
-  const adopted = sum(plan, ({ cost }) => cost.adoptedFiles);
   const name = called(app, entries);
-  const choice = await app.ask({
+  const doesNotFit = tooLarge(plan);
+  if ((size > askedAbove || doesNotFit) && await askToKeep(app, entries, plan, { name, files, size, doesNotFit }) !== "keep") return false;
+  const before = await app.attempt(() => selectionOf(app, entries));
+  const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
+  if (!done) return false;
+  app.say(files ? t`${name} is now kept; downloading ${bytes(size)}.` : t`${name} is now kept.`,
+    before && await undoing(app, { entries, before, answer: done, selects: true }, changed));
+  return true;
+}
+
+function askToKeep(app, entries, plan, { name, files, size, doesNotFit }) {
+  const adopted = sum(plan, ({ cost }) => cost.adoptedFiles);
+  return app.ask({
     title: t`Keep ${name} on this device?`,
     body: [
       h("p", { class: "cost" }, willDownload(files, size)),
       adopted ? h("p", {}, plural(adopted, "{1} file already on this disk will be kept.", "{1} files already on this disk will be kept.")) : null,
-      tooLarge(plan),
+      doesNotFit,
       h("p", { class: "quiet" }, entries.some((entry) => entry.type === "directory")
         ? t`Files added to it later, on any device, are downloaded as well.` : t`Changes on other devices are downloaded as well.`),
       lines(plan),
     ],
     choices: [{ label: t`Keep`, value: "keep", kind: "main" }, { label: t`Cancel`, value: null }],
   });
-  if (choice !== "keep") return false;
-  const before = await app.attempt(() => selectionOf(app, entries));
-  const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
-  if (done) app.say(files ? t`${name} is now kept; downloading ${bytes(size)}.` : t`${name} is now kept.`, before && await undoing(app, entries, before, changed));
-  return Boolean(done);
 }
 
-/** Asks what letting the entries go frees and what stays, and lets them go. Answers whether anything was changed. */
-export async function letGo(app, entries, changed) {
+/**
+ * Lets the entries go and frees what other devices have of them; asks before where that frees much, or something that cannot be
+ * downloaded again now. `local` is "keep" to leave the files on the disk. Answers whether anything was changed.
+ */
+export async function letGo(app, entries, changed, local = "free") {
   const body = { paths: paths(entries), select: false };
-  const plan = await app.attempt(() => app.api.post("selection", { ...body, local: "free", dryRun: true }));
+  const plan = await app.attempt(() => app.api.post("selection", { ...body, local, dryRun: true }));
   if (!plan) return false;
   const freed = sum(plan, ({ freeing }) => freeing?.freedFiles);
   const size = sum(plan, ({ freeing }) => freeing?.freedBytes);
+  const name = called(app, entries);
+  const isFar = freed > 0 && entries.some((entry) => !isReachable(app, entry.folder));
+  if (size > askedAbove || isFar) {
+    local = await askToLetGo(app, plan, { name, freed, size, isFar });
+    if (!local) return false;
+  }
+  const before = await app.attempt(() => selectionOf(app, entries));
+  const done = await app.attempt(() => app.api.run("selection", { ...body, local, dryRun: false }));
+  if (!done) return false;
+  const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
+  const stays = done.folders ? sum(done, ({ freeing }) => freeing?.stayingFiles) : 0;
+  const [first] = done.folders?.flatMap(({ freeing }) => freeing?.staying ?? []) ?? [];
+  app.say([gone ? t`Deselected ${name}; freed ${bytes(gone)}.` : t`Deselected ${name}.`,
+    stays > 0 && plural(stays, "{1} file stays on this disk.", "{1} files stay on this disk."),
+    stays > 0 && first && t`${shown(nameOf(first.path))}: ${said(first.message)}`].filter(Boolean).join(" "),
+  before && await undoing(app, { entries, before, answer: done, selects: false }, changed));
+  return true;
+}
+
+function askToLetGo(app, plan, { name, freed, size, isFar }) {
   const stays = sum(plan, ({ freeing }) => freeing?.stayingFiles);
   const spared = sum(plan, ({ cost }) => cost.sparedFiles);
-  const name = called(app, entries);
-  const isHere = freed > 0 || stays > 0;
-  const choices = [{ label: t`Cancel`, value: null }];
-  if (isHere) choices.push({ label: t`Stop keeping, leave the files here`, value: "keep" });
-  choices.push(freed > 0 ? { label: t`Stop keeping and free ${bytes(size)}`, value: "free", kind: "main" }
-    : { label: t`Stop keeping`, value: isHere ? "free" : "keep", kind: "main" });
-  // With nothing to be freed both choices would do the same.
-  if (isHere && freed === 0) choices.splice(1, 1);
-  const choice = await app.ask({
+  return app.ask({
     title: t`Stop keeping ${name} on this device?`,
     body: [
-      freed ? h("p", { class: "cost" }, plural(freed, "{1} file, {2}, can be freed: other devices have the same version.",
-        "{1} files, {2}, can be freed: other devices have the same version.", bytes(size))) : null,
+      h("p", { class: "cost" }, plural(freed, "{1} file, {2}, can be freed: other devices have the same version.",
+        "{1} files, {2}, can be freed: other devices have the same version.", bytes(size))),
+      isFar ? h("p", { class: "warn" }, t`None of these devices is connected now: what is freed can be downloaded again only when one of them is.`) : null,
       spared ? h("p", {}, plural(spared, "{1} file will no longer be downloaded.", "{1} files will no longer be downloaded.")) : null,
       stays ? [h("p", { class: "warn" }, plural(stays, "{1} file will stay on this disk:", "{1} files will stay on this disk:")),
         stayingList(plan.folders.flatMap(({ freeing }) => freeing?.staying ?? []), stays)] : null,
       h("p", { class: "quiet" }, t`Nothing is deleted on other devices.`),
       lines(plan),
     ],
-    choices,
+    choices: [{ label: t`Cancel`, value: null }, { label: t`Stop keeping, leave the files here`, value: "keep" },
+      { label: t`Stop keeping and free ${bytes(size)}`, value: "free", kind: "main" }],
   });
-  if (!choice) return false;
-  const before = await app.attempt(() => selectionOf(app, entries));
-  const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
-  if (!done) return false;
-  const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
-  app.say(gone ? t`Deselected ${name}; freed ${bytes(gone)}.` : t`Deselected ${name}.`, before && await undoing(app, entries, before, changed));
-  return true;
 }
 
 /** Asks what it means to keep all of a folder, or only what is ticked from now on, whichever it is not, and does it. */

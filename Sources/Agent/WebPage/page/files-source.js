@@ -44,6 +44,20 @@ export class PagedSource {
     return -1;
   }
 
+  /** All entries that are known. */
+  get known() { return [...this.pages.values()].flatMap((page) => page.entries); }
+
+  /** The entries from `first` to `last`, both included, asked for where they are not known; null if the list was closed meanwhile. */
+  async range(first, last) {
+    const found = [];
+    for (let page = Math.floor(first / pageSize); page <= Math.floor(last / pageSize); page += 1) {
+      const entries = this.pages.get(page)?.entries ?? (await this.load(page * pageSize, pageSize)).entries;
+      if (this.isClosed) return null;
+      found.push(...entries.slice(Math.max(0, first - page * pageSize), last - page * pageSize + 1));
+    }
+    return found;
+  }
+
   get isWhole() { return this.total !== null && this.pages.size * pageSize >= this.total; }
 
   /** Says which entries are seen, both included; asks for what is missing of them. */

@@ -1,16 +1,21 @@
 // Files: folders, their directories and files, whether they are on this disk or not.
-import { button, h, icon as drawIcon, reference, replace } from "./dom.js";
+import { h, icon as drawIcon, reference, replace } from "./dom.js";
 import { Details } from "./files-details.js";
 import { FileList } from "./files-list.js";
-import { nameOf, parentOf, shown, tickSelects } from "./files-names.js";
-import { changeMode, keep, letGo } from "./files-select.js";
+import { boxOf, nameOf, parentOf, shown, tickSelects } from "./files-names.js";
+import { Picks, mostPicked } from "./files-picks.js";
+import { keep, letGo, removeEverywhere } from "./files-select.js";
 import { SearchFilters } from "./files-search.js";
+import { natural } from "./files-natural.js";
+import { Overview } from "./files-overview.js";
+import { beginsWith, halve } from "./files-seek.js";
 import { PagedSource } from "./files-source.js";
+import { openMenu } from "./menu.js";
 import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
 import { DeletedList } from "./files-deleted.js";
 import { Adding, uploads } from "./files-upload.js";
-import { bytes, plural, said, t } from "./words.js";
+import { number, plural, t } from "./words.js";
 
 export const title = t`Files`;
 export const icon = "files";
@@ -22,13 +27,7 @@ const emptyTexts = {
   all: t`This directory is empty.`, here: t`Nothing in this directory is on this disk.`, selected: t`Nothing in this directory is kept.`,
   conflicts: t`No conflicts in this directory.`, extraneous: t`No extraneous files in this directory.`,
 };
-const folderStates = {
-  idle: t`up to date`, paused: t`paused`, fetching: t`on demand only`, starting: t`starting`, "receiving-index": t`receiving the index`,
-  scanning: t`scanning`, syncing: t`syncing`,
-};
 const remembered = 50;
-
-const modeWords = (folder) => folder.mode === "full" ? t`Keep only selected files…` : t`Keep everything…`;
 
 export function mount(root, app) { return new FilesView(root, app); }
 
@@ -41,9 +40,13 @@ class FilesView {
     this.filter = "all";
     this.positions = new Map();
     this.kinds = new Map();
+    this.ticking = new Set();
     this.thumbnails = new Thumbnails(app.api);
     this.tree = new FolderTree(app, (folder, path) => this.#goTo(folder, path, "directory"));
     this.list = new FileList(app, this.thumbnails, {
+      isPicked: (entry) => this.picks.has(entry),
+      pick: (how, first, last) => this.#pick(how, first, last),
+      menu: (entry, place) => this.#menu(entry, place),
       open: (entry) => this.#open(entry),
       choose: (entry) => this.#choose(entry),
       tick: (entry) => this.#tick(entry),
@@ -53,6 +56,13 @@ class FilesView {
       escape: () => this.#escape(),
       find: () => this.search.focus(),
       seek: (text, from) => this.#seek(text, from),
+    });
+    this.picks = new Picks({
+      keep: (entries) => this.#change(entries, keep),
+      letGo: (entries, local) => this.#change(entries, letGo, local),
+      remove: (entries) => this.#change(entries, removeEverywhere),
+      changed: () => this.list.draw(),
+      leave: () => this.list.focus(),
     });
     this.details = new Details(app, {
       tick: (entry) => this.#tick(entry),
@@ -88,12 +98,12 @@ class FilesView {
     this.detailsButton = h("button", { type: "button", onclick: () => this.#chooseHere() }, drawIcon("info"), h("span", { class: "for-wide" }, t`Details`));
     this.detailsButton.setAttribute("aria-label", t`Details of this directory`);
     this.summary = h("p", { class: "summary quiet", role: "status" });
-    this.overview = h("div", { class: "overview" });
+    this.overview = new Overview(this.app);
     this.pane = h("nav", { class: "folders", "aria-label": t`Folders` }, this.tree.element);
     this.pane.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.isTreeShown) { this.#showTree(false); this.treeButton.focus(); }
     });
-    this.middle = h("div", { class: "middle" }, this.list.root, this.overview);
+    this.middle = h("div", { class: "middle" }, this.picks.element, this.list.root, this.overview.element);
     this.deleted = new DeletedList(this.app, () => this.#refresh());
     this.middle.append(this.deleted.element);
     this.adding = new Adding(this.app, () => this.place, this.middle);
@@ -194,14 +204,15 @@ class FilesView {
 
   #showMissing(folder, path, error) {
     this.deleted.close();
+    this.picks.clear();
     this.place = { folder, path };
     this.source?.close();
     this.source = null;
     this.#closePanel();
     this.#drawCrumbs();
     this.list.root.hidden = true;
-    this.overview.hidden = false;
-    replace(this.overview, h("div", { class: "empty" }, h("p", {}, error.message),
+    this.overview.element.hidden = false;
+    replace(this.overview.element, h("div", { class: "empty" }, h("p", {}, error.message),
       h("p", {}, h("a", { href: this.app.address("files", ...(path ? [folder] : [])) }, path ? t`To the folder` : t`To all folders`))));
   }
 
@@ -224,7 +235,9 @@ class FilesView {
       || document.activeElement?.id === "view";
     const { by, order } = this.sort;
     const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
-    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
+    const load = (offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal);
+    this.ordered = by === "name" ? natural(load, order === "desc") : null;
+    this.#use(new PagedSource(this.ordered?.load ?? load, () => this.#sourceChanged()),
       { label: t`Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
     this.list.emptyText = emptyTexts[this.filter];
     this.#showSort();
@@ -236,10 +249,11 @@ class FilesView {
   /** What was deleted at and below the place. */
   #listDeleted() {
     const { folder, path } = this.place;
+    this.picks.clear();
     this.source?.close();
     this.source = null;
     this.coming = null;
-    this.overview.hidden = true;
+    this.overview.element.hidden = true;
     this.list.root.hidden = true;
     this.summary.textContent = "";
     this.deleted.show(folder, path);
@@ -248,17 +262,19 @@ class FilesView {
   }
 
   #use(source, options) {
+    this.picks.clear();
     this.deleted.close();
     this.source?.close();
     this.source = source;
     this.coming = null;
-    this.overview.hidden = true;
+    this.overview.element.hidden = true;
     this.list.root.hidden = false;
     this.summary.textContent = "";
     this.list.show(source, options);
   }
 
   #sourceChanged() {
+    this.picks.update(this.source.known, this.source.isWhole && !this.source.error);
     this.list.draw();
     if (this.coming) this.#moveTo(this.coming);
     const { total, error } = this.source;
@@ -296,6 +312,7 @@ class FilesView {
     this.deleted.close();
     this.asking?.abort();
     this.#rememberPosition();
+    this.picks.clear();
     this.place = null;
     this.source?.close();
     this.source = null;
@@ -303,37 +320,9 @@ class FilesView {
     this.#drawCrumbs();
     this.tree.clearPlace();
     this.list.root.hidden = true;
-    this.overview.hidden = false;
+    this.overview.element.hidden = false;
     this.summary.textContent = "";
-    this.drawnOverview = null;
-    if (this.app.status) this.#drawOverview(this.app.status);
-    else replace(this.overview, h("p", { class: "empty" }, t`Loading…`));
-  }
-
-  #drawOverview(status) {
-    const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need, incomplete }) => [id, label, mode, state, message, global, local, need, incomplete]));
-    if (state === this.drawnOverview) return;
-    this.drawnOverview = state;
-    const focused = this.overview.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    if (status.folders.length === 0) {
-      replace(this.overview, h("div", { class: "empty" }, h("p", {}, t`No folders yet.`),
-        h("p", {}, t`Pair a device under Devices and accept a folder that it offers, or run in a terminal: ${h("code", {}, "synctrain folder add ID PATH")}`)));
-      return;
-    }
-    replace(this.overview, h("ul", { class: "folder-cards" }, status.folders.map((folder) => {
-      const failed = /^(halted|selection-error|low-space|error)/.test(folder.state);
-      return h("li", { class: "card" },
-        h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, shown(folder.label || folder.id)))),
-        h("p", {}, [`${plural(folder.global.files, "{1} file", "{1} files")}, ${bytes(folder.global.bytes)}`, folder.incomplete && t`(incomplete)`].filter(Boolean).join(" ")),
-        h("p", { class: "quiet" }, t`${bytes(folder.local.bytes)} on this disk`, " · ", folder.mode === "full" ? t`everything is kept` : t`only selected files are kept`),
-        folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`) : null,
-        failed ? h("p", { class: "bad" }, said(folder.message, folder.text) || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
-        button(modeWords(folder), () => changeMode(this.app, folder), {
-          "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
-        }), " ", h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` },
-          t`Settings`, h("span", { class: "unseen" }, " ", t`of ${shown(folder.label || folder.id)}`)));
-    })));
-    if (focused) [...this.overview.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
+    this.overview.show();
   }
 
   #showTree(isShown) {
@@ -405,12 +394,68 @@ class FilesView {
     }, 250);
   }
 
-  async #tick(entry) {
+  /** A tick of one that is picked is one of all that are. */
+  #tick(entry) {
+    const entries = this.picks.size > 1 && this.picks.has(entry) ? this.picks.all : [entry];
+    return this.#change(entries, entries.some(tickSelects) ? keep : letGo);
+  }
+
+  /** Does one of the things of files-select.js with entries. */
+  async #change(entries, work, ...more) {
+    // What is shown is of before until the change is made: a second press would mean something else then.
+    const keys = entries.map((entry) => reference(entry.folder, entry.path));
+    if (keys.some((key) => this.ticking.has(key))) return;
+    for (const key of keys) this.ticking.add(key);
     const before = document.activeElement;
-    const isChanged = await (tickSelects(entry) ? keep : letGo)(this.app, [entry], () => this.#refresh());
+    let isChanged = false;
+    try {
+      isChanged = await work(this.app, entries, () => this.#refresh(), ...more);
+    } finally {
+      for (const key of keys) this.ticking.delete(key);
+    }
     if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
     else this.list.focus();
     if (isChanged) this.#refresh();
+  }
+
+  async #pick(how, first, last) {
+    const { source, picks } = this;
+    if (!source) return;
+    if (how === "none") return picks.clear();
+    if (how === "toggle") {
+      if (source.at(first)) picks.toggle(source.at(first));
+      return;
+    }
+    if (how === "all") [first, last] = [0, (source.total ?? 0) - 1];
+    if (last < first) return;
+    if (last - first >= mostPicked) {
+      this.app.fail({ message: t`At most ${number(mostPicked)} entries can be picked. Tick the directory that they are in.` });
+      return;
+    }
+    const entries = await this.app.attempt(() => source.range(first, last));
+    if (entries && this.source === source) picks.set(entries);
+  }
+
+  /** What can be done with an entry, or with all that are picked if it is one of them. */
+  #menu(entry, place) {
+    const isPicked = this.picks.has(entry);
+    const entries = isPicked ? this.picks.all : [entry];
+    const isOne = entries.length === 1;
+    const canLetGo = entries.some((one) => boxOf(one) !== "false");
+    openMenu([
+      isOne && { label: t`Open`, run: () => this.#open(entry) },
+      isOne && { label: t`Details`, run: () => this.#choose(entry) },
+      isOne && null,
+      entries.some(tickSelects) && { label: t`Keep here`, run: () => this.#change(entries, keep) },
+      canLetGo && { label: t`Stop keeping`, run: () => this.#change(entries, letGo) },
+      canLetGo && { label: t`Stop keeping, leave the files here`, run: () => this.#change(entries, letGo, "keep") },
+      isOne && entry.type === "file" && { label: t`Download`, run: () => h("a", { href: this.app.api.fileURL(reference(entry.folder, entry.path), { download: true }), download: nameOf(entry.path) }).click() },
+      null,
+      { label: isPicked ? t`Do not pick` : t`Pick`, run: () => this.picks.toggle(entry) },
+      { label: t`Pick all`, run: () => this.#pick("all") },
+      null,
+      { label: t`Delete everywhere…`, kind: "danger", run: () => this.#change(entries, removeEverywhere) },
+    ], { ...place, label: isOne ? t`Actions for ${shown(nameOf(entry.path))}` : t`Actions for what is picked`, from: this.list.element });
   }
 
   #up() {
@@ -421,7 +466,8 @@ class FilesView {
   }
 
   #escape() {
-    if (this.details.isOpen) this.#closeDetails();
+    if (this.picks.size > 0) this.picks.clear();
+    else if (this.details.isOpen) this.#closeDetails();
     else if (this.isSearching) this.#clearSearch();
   }
 
@@ -433,35 +479,24 @@ class FilesView {
 
   #showSort() { this.list.showSort(this.isSearching ? null : this.sort.by, this.sort.order); }
 
-  /** Where the next name with this beginning is: in what is known, else by halving, as the agent orders names by their bytes. */
+  /** Where the next name with this beginning is; -1 for nowhere. */
   async #seek(text, from) {
-    const lower = text.toLowerCase();
-    const test = (entry) => nameOf(entry.path).toLowerCase().startsWith(lower);
     const { source } = this;
+    if (!source) return -1;
+    const test = beginsWith(text);
+    if (!this.isSearching) {
+      const index = this.ordered?.find(test, from);
+      if (index !== undefined) return index;
+    }
     let found = source.findKnown(test, from);
     if (found < 0) found = source.findKnown(test);
     if (found >= 0 || source.isWhole || this.isSearching || this.sort.by !== "name" || this.sort.order !== "asc") return found;
-    const encoder = new TextEncoder();
     const query = { path: reference(this.place.folder, this.place.path), sort: "name", order: "asc", filter: this.filter, limit: 1 };
-    for (const beginning of new Set([text, text[0].toUpperCase() + text.slice(1)])) {
-      const wanted = encoder.encode(beginning);
-      let low = 0;
-      let high = source.total;
-      let entry = null;
-      while (low < high) {
-        const middle = Math.floor((low + high) / 2);
-        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: middle }));
-        if (!answer || this.source !== source) return -1;
-        entry = answer.entries[0];
-        if (entry && precedes(encoder.encode(nameOf(entry.path)), wanted)) low = middle + 1;
-        else high = middle;
-      }
-      if (low < source.total) {
-        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: low }));
-        if (answer?.entries[0] && nameOf(answer.entries[0].path).startsWith(beginning)) return low;
-      }
-    }
-    return -1;
+    const entryAt = async (offset) => {
+      const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset }));
+      return answer && this.source === source ? answer.entries[0] ?? null : undefined;
+    };
+    return halve(text, source.total, entryAt);
   }
 
   // Searching
@@ -524,7 +559,7 @@ class FilesView {
   #status(status) {
     this.filters.setDevices(status.devices);
     this.tree.setFolders(status.folders);
-    if (!this.place && !this.isSearching) this.#drawOverview(status);
+    if (!this.place && !this.isSearching) this.overview.draw(status);
   }
 
   #event(event) {
@@ -549,10 +584,4 @@ class FilesView {
     this.details.refresh();
     this.tree.refresh();
   }
-}
-
-/** Whether bytes come before others, a beginning before what goes on. */
-function precedes(a, b) {
-  for (let i = 0; i < a.length && i < b.length; i += 1) if (a[i] !== b[i]) return a[i] < b[i];
-  return a.length < b.length;
 }

@@ -1,4 +1,5 @@
 // Where folders are mounted, who reads there, and what mounts and unmounts them.
+import { directoryField } from "./directories.js";
 import { h, when } from "./dom.js";
 import { act, choice, draw, field, poll, section } from "./parts.js";
 import { bytes, plural, rate, said, t } from "./words.js";
@@ -76,7 +77,7 @@ export function mountsSection(app) {
       t`${app.folderName(pick.value)} is mounted on ${directory.value}.`);
     return h("details", {}, h("summary", {}, t`Mount a folder`),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-        field(t`Folder`, pick), field(t`Directory`, directory, t`full path, empty or new; it stays mounted there whenever the agent runs`),
+        field(t`Folder`, pick), directoryField(app, t`Directory`, directory, t`full path, empty or new; it stays mounted there whenever the agent runs`, { isNew: true }),
         h("label", { class: "check" }, readOnly, h("span", {}, t`Refuse changes`)),
         h("div", { class: "tools" }, h("button", { class: "main" }, t`Mount`))));
   }

@@ -81,9 +81,9 @@ function whyFixed(declaration, subject) {
 
 /**
  * A setting of `subject` (`{id, name}`). `change(input)` saves `{value}`, `{values}` or, for the default, `{}`; it ends when that
- * is in effect, with the agent's answer. `more` are further controls.
+ * is in effect, with the agent's answer. `more` are further controls; `directories(input)` makes what chooses a path.
  */
-export function settingRow(declaration, subject, { change, devices, nameOf, more }) {
+export function settingRow(declaration, subject, { change, devices, nameOf, more, directories }) {
   const id = `setting-${declaration.key.replaceAll(".", "-")}`;
   const label = labelOf(declaration.key);
   const fixed = more ? [] : whyFixed(declaration, subject);
@@ -97,11 +97,12 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   const hasDefault = control && !(declaration.kind === "path" && !declaration.without) && declaration.kind !== "devices";
   const hint = [translated(declaration.summary), hasDefault && t`Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
     declaration.emptyMeans && t`Empty: ${translated(declaration.emptyMeans)}.`, declaration.needsRestart && t`Takes effect when the agent is restarted.`];
+  const choosing = control && declaration.kind === "path" && directories && directories(control.element);
   const named = control && !control.element.matches("fieldset");
   const heading = [h(named ? "label" : "span", { class: "label", id: `${id}-label`, for: named && id }, label), h("code", { class: "quiet" }, declaration.key)];
   const element = h("div", { class: "setting", "data-setting": declaration.key },
     h("div", { class: "heading" }, heading),
-    h("div", { class: "control" }, control ? control.element : value, control && [save, discard, reset], more),
+    h("div", { class: "control" }, control ? control.element : value, control && [choosing, save, discard, reset], more),
     h("p", { class: "quiet", id: `${id}-hint` }, hint.filter(Boolean).join(" ")),
     fixed?.length > 0 && h("p", { class: "fixed" }, fixed[0], fixed[1] && [" ", h("code", {}, fixed[1])]),
     notes, said);

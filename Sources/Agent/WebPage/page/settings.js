@@ -1,6 +1,7 @@
 // The view Settings: of the agent, each folder and each device, as the agent declares them. One is saved at a time.
 import { h, replace } from "./dom.js";
 import { changeMode } from "./files-select.js";
+import { directoryButton } from "./directories.js";
 import { chooseLanguage, chosenLanguage, languages } from "./language.js";
 import { act, choice, draw, soon } from "./parts.js";
 import { patternsPart } from "./settings-patterns.js";
@@ -9,6 +10,9 @@ import { plural, said, t } from "./words.js";
 
 export const title = t`Settings`;
 export const icon = "settings";
+
+/** Settings whose path is that of a directory. */
+const directories = new Set(["path", "mount", "versions-path", "offered-folders", "thumbnails.cache"]);
 
 export function mount(root, app) {
   const { api } = app;
@@ -82,6 +86,7 @@ export function mount(root, app) {
       const row = settingRow(declaration, now, {
         devices: known.devices, nameOf, change: (input, before) => change(now, rows.get(declaration.key), declaration.key, input, before),
         more: declaration.scope === "folder" && declaration.key === "mode" && modeButton(now),
+        directories: (input) => directories.has(declaration.key) && directoryButton(app, input, { title: labelOf(declaration.key), isNew: declaration.key !== "path" }),
       });
       rows.set(declaration.key, row);
       if (!groups.has(declaration.group)) groups.set(declaration.group, []);

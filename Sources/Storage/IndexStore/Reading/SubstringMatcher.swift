@@ -1,11 +1,11 @@
 // bounded-names: offset: 0 to 15
 
-/// Looks for a text in names without regard to case.
+/// Looks for a text in names without regard to case and accents.
 ///
-/// ASCII letters are folded byte by byte, sixteen at a time; a text with other letters is compared in lower case as
-/// Unicode has it, which only names with such letters pay for.
+/// ASCII letters are folded byte by byte, sixteen at a time; other letters are compared in lower case as Unicode has it and without
+/// their accents, which only names with such letters pay for.
 struct SubstringMatcher {
-    /// In lower case.
+    /// In lower case, without accents.
     let needle: [UInt8]
     private let isASCII: Bool
     /// The needle's ends with the bit set that tells ASCII's lower case from upper case.
@@ -15,7 +15,7 @@ struct SubstringMatcher {
     private static let caseBit: UInt8 = 0x20
 
     init(_ text: String) {
-        needle = Array(text.lowercased().utf8)
+        needle = Array(Accents.removed(from: text.lowercased()).utf8)
         isASCII = needle.allSatisfy { $0 < 0x80 }
         first = SIMD16(repeating: (needle.first ?? 0) | Self.caseBit)
         last = SIMD16(repeating: (needle.last ?? 0) | Self.caseBit)
@@ -23,16 +23,31 @@ struct SubstringMatcher {
 
     /// `name` as the needle is compared with it.
     func folded(_ name: UnsafeRawBufferPointer) -> [UInt8] {
-        if isASCII || name.allSatisfy({ $0 < 0x80 }) { return name.map(Self.fold) }
-        return Array(String(decoding: name, as: UTF8.self).lowercased().utf8)
+        if Self.isASCII(name) { return name.map(Self.fold) }
+        return Array(Accents.removed(from: String(decoding: name, as: UTF8.self).lowercased()).utf8)
     }
 
     /// Whether the text is in `name`.
     func matches(_ name: UnsafeRawBufferPointer) -> Bool {
-        if isASCII { return contains(name) }
-        // No ASCII text has a letter that only other scripts have in lower case.
-        if name.allSatisfy({ $0 < 0x80 }) { return false }
+        if isASCII, contains(name) { return true }
+        // No ASCII name has a letter of other scripts.
+        if Self.isASCII(name) { return false }
         return folded(name).withUnsafeBytes { contains($0) }
+    }
+
+    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var start = 0
+        var seen = SIMD16<UInt8>.zero
+        while start <= bytes.count - 16 {
+            seen |= bytes.loadUnaligned(fromByteOffset: start, as: SIMD16<UInt8>.self)
+            start += 16
+        }
+        var rest = seen.max()
+        while start < bytes.count {
+            rest |= bytes[start]
+            start += 1
+        }
+        return rest < 0x80
     }
 
     /// Whether the needle is in `bytes`, ASCII letters being folded.
