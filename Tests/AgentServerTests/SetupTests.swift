@@ -195,10 +195,11 @@ struct SetupCommandTests {
         let isTyped = arguments.count == 1
         let control = ScriptedControl(
             entries: [Sample.directory("Songs")],
-            statuses: [Self.bare, Self.bare, Self.shared],
+            statuses: isTyped ? [Self.bare, Self.bare, Self.shared] : [Self.shared],
             folders: FolderScript(outcomes: [SelectionCommandTests.selected]))
         var scene = Scene(control: control, isSetUp: false)
-        scene.terminal = Self.terminal(["laptop"] + (isTyped ? ["synctrain-AQ"] : []) + ["", "1"])
+        // The name, the place of the folder that comes with the invitation, none of what else is offered, the first directory.
+        scene.terminal = Self.terminal(["laptop"] + (isTyped ? ["synctrain-AQ"] : []) + ["", "-", "1"])
         let result = await scene.run(arguments)
         #expect(result.code == 0, "\(result)")
         #expect(result.errors.contains("Directory that the folder gets a directory in [~/Library]: "))
