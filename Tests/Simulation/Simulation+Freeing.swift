@@ -121,24 +121,28 @@ extension Simulation {
     func supersedeFreed(_ name: String, by agent: SimulatedAgent) {
         for (content, writing) in ledger.alive where writing.author == agent.number && writing.name == name {
             if agents.contains(where: { $0.number != agent.number && $0.mayKeep(name) && $0.files.holds(content) }) {
-                ledger.rewritten[content] = agent.number
+                ledger.rewritten[content] = .init(agent: agent.number)
             } else {
                 ledger.supersede(content)
             }
         }
     }
 
-    /// The same where a device keeps the name and has what was there, but this agent has not heard of it by the time it sees the new
-    /// file: so it is before each step of its process.
+    /// The same where a device keeps the name and has what was there, but announces that to this agent no more, or not yet, when the
+    /// agent takes the new file into its index. Called before each step of its process: what was heard before that one counts.
     func supersedeWhatNobodyAnnounces(to agent: SimulatedAgent) async {
-        for (content, number) in ledger.rewritten where number == agent.number {
-            ledger.rewritten[content] = nil
+        for (content, rewriting) in ledger.rewritten where rewriting.agent == agent.number {
             guard let name = ledger.writings[content]?.name,
                 let facts = try? await agent.process?.index.facts(in: SimulatedAgent.folder, names: [name]).first
             else { continue }
-            let isAnnounced =
+            if let local = facts.local, local.status != nil, !local.file.isInvalid, !local.file.isDeleted {
+                ledger.rewritten[content] = nil
+                if !rewriting.isAnnounced { ledger.supersede(content) }
+                continue
+            }
+            let winner =
                 facts.global.map { !$0.isInvalid && !$0.isDeleted && $0.modifiedBy == agent.id.shortID } ?? false
-            if !isAnnounced, facts.rivals.isEmpty { ledger.supersede(content) }
+            ledger.rewritten[content]?.isAnnounced = winner || !facts.rivals.isEmpty
         }
     }
 

@@ -174,9 +174,15 @@ struct Ledger {
     var setAside: [SHA256Digest: Set<Int>] = [:]
     /// Who moved the content away from a name that he keeps.
     var movedAway: [SHA256Digest: Set<Int>] = [:]
-    /// What the user of an agent has replaced after he had freed it, while another device kept the name: whether his agent has heard of
-    /// that is not known yet.
-    var rewritten: [SHA256Digest: Int] = [:]
+    struct Rewriting {
+        var agent: Int
+        /// Whether another device announced the old content as its own when this agent was asked last.
+        var isAnnounced = false
+    }
+
+    /// What the user of an agent has replaced after he had freed it, while another device kept the name, and his agent has not taken
+    /// into its index yet.
+    var rewritten: [SHA256Digest: Rewriting] = [:]
     /// What the user of an agent removed from a name by hand to free its space, by agent and name.
     var removedByHand: [String: SHA256Digest] = [:]
 
