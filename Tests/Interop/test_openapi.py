@@ -19,7 +19,7 @@ QUERIES = {
     "/v1/selection": ["", "limit=5"], "/v1/extraneous": ["", "limit=5"], "/v1/need": ["", "limit=5"],
     "/v1/versions": ["", "limit=5"], "/v1/conflicts": ["", "limit=5"], "/v1/refused": ["", "limit=5"],
     "/v1/deleted": ["path=docs:", "path=docs:&limit=5"], "/v1/uploads": ["", "folder=docs"],
-    "/v1/directories": ["", "path=/    "/v1/records": ["limit=20"],hidden=true"],
+    "/v1/directories": ["", "path=/&hidden=true"],
     "/v1/records": ["limit=20"], "/v1/jobs": [""], "/v1/patterns": ["folder=docs"], "/v1/archive": ["path=docs:z.zip", "path=docs:z.zip&limit=1&offset=1"],
 }
 # They wait, or answer what is no JSON.

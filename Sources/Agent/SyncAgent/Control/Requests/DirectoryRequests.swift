@@ -23,7 +23,12 @@ struct DirectoryRequests: RequestGroup {
                 try Subdirectories(of: path, includesHidden: query.includesHidden)
             }
         } catch let error as FileAccessError {
-            throw ControlError(error, path: path)
+            switch error.code {
+            case .notFound:
+                throw ControlError(.noSuchPath, "There is no directory \(path). Check the path.", path: path)
+            case .notADirectory: throw ControlError(.invalidRequest, "\(path) is not a directory.", path: path)
+            default: throw ControlError(error, path: path)
+            }
         }
         let folders = Dictionary(
             configuration.current.folders.map { ($0.path, $0.id.description) }, uniquingKeysWith: { first, _ in first })
