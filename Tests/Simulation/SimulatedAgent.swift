@@ -39,6 +39,8 @@ final class SimulatedAgent: Sendable {
         var lostClaims: [String] = []
         var interruption: (@Sendable (String) -> Void)?
         var isFreeing = false
+        /// The names that it has emptied for that.
+        var emptied: Set<String> = []
         var groupsBefore: [FileGroup: [String: VersionVector]]?
         var filled: Set<String> = []
         /// What a process that died has filled, until the next one has settled its groups.
@@ -176,7 +178,7 @@ final class SimulatedAgent: Sendable {
     /// Its user has asked it to remove what is not selected.
     var isFreeing: Bool {
         get { state.withLock { $0.isFreeing } }
-        set { state.withLock { $0.isFreeing = newValue } }
+        set { state.withLock { ($0.isFreeing, $0.emptied) = (newValue, []) } }
     }
 
     /// What the index says is on the disk, or gone from it, and is not so any more since the power was lost: it said so
@@ -310,7 +312,12 @@ final class SimulatedAgent: Sendable {
         // Its lines may have followed something that was renamed.
         selectionChanged()
         guard selection?.isLeftOut(name) ?? true else { return }
-        if !isFilled, isFreeing { return }
+        if !isFilled, isFreeing {
+            state.withLock { _ = $0.emptied.insert(name) }
+            return
+        }
+        // What could not be removed goes back to its name.
+        if isFilled, state.withLock({ $0.emptied.remove(name) }) != nil { return }
         // A copy that could not be made durable is taken back: what it was made of is in its place. If not, the ledger misses it.
         if !isFilled, name.contains(".sync-conflict-"), filled.contains(name) { return }
         // Of a group that was cut short, what had come to its place is taken back, whatever is selected by now.
