@@ -72,7 +72,7 @@ enum Mounting {
 
     /// A mount whose process was killed answers nothing, and is in the way of the next. `auto_unmount` takes it away a moment later.
     private static func clearStale(_ path: String) {
-        // One whose process is there is not looked into: if it is stopped, whoever asks would wait for ever.
+        // One whose process is there is not looked into: if it is stopped, the answer never comes.
         guard !isServed(path) else { return }
         // Not `stat`, which the kernel may answer from memory. While the process is ending, this waits until it has.
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -63,7 +63,7 @@ struct AgentStartCommand: RunnableCommand {
             return try context.remark(translated("The agent is already running."))
         }
         try context.remark(translated("The agent is running. Log: \(try context.places().logFile)"))
-        // Whoever has a device already knows the way.
+        // With a device the user knows the way.
         let facts = try await OverviewCommand.facts(context)
         guard facts.status?.devices.isEmpty == true else { return }
         for line in NextStep(facts).lines(context.style, home: try context.places().home) { try context.remark(line) }
