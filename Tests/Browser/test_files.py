@@ -469,9 +469,10 @@ def test_names_are_text(files, setting):
     page.wait_text(".details", "Available from")
     assert not page.has(".details script") and not page.has("img[src='x']")
     page.click("Keep here", within=".details")
-    page.wait_text("dialog h2", HOSTILE[0])
-    assert not page.has("dialog img")
-    page.answer("Cancel")
+    said(page, f"“{HOSTILE[0]}” is now kept")
+    assert not page.has("#notices img")
+    page.click("Undo", within="#notices")
+    said(page, "Undone")
 
 
 def test_a_page_of_a_peer_does_not_run_here(files, setting, downloads):
@@ -693,9 +694,10 @@ def test_all_controls_have_names(files):
     page.wait(lambda: len(names(page)) == 8, "pictures")
     assert page.nameless() == []
     page.click("Keep IMG_0001.jpg on this device", "checkbox")
-    page.wait_text("dialog", "IMG_0001.jpg")
+    said(page, "“IMG_0001.jpg” is now kept")
     assert page.nameless() == []
-    page.answer("Cancel")
+    page.click("Undo", within="#notices")
+    said(page, "Undone")
     page.go("files")
     page.wait(lambda: page.has(".folder-cards li"), "folders")
     assert page.nameless() == []
