@@ -59,7 +59,7 @@ import Threads
             while true {
                 if let frame = try decoder.next() { return frame.number }
                 guard let (count, _) = mount.receive(into: buffer) else { throw ConnectionEnded() }
-                decoder.append(buffer[..<count])
+                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
     }
@@ -129,7 +129,7 @@ import Threads
                     descriptors += 1
                     close(descriptor)
                 }
-                decoder.append(buffer[..<count])
+                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 while let frame = try decoder.next() { frames.append(frame) }
             }
             return (frames, descriptors)

@@ -56,7 +56,7 @@ import Testing
         var numbers: [UInt64] = []
         while numbers.last != 2 {
             let (count, _) = try #require(other.receive(into: buffer))
-            decoder.append(buffer[..<count])
+            decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             while let frame = try decoder.next() { numbers.append(frame.number) }
         }
         #expect(numbers == [0, 2])

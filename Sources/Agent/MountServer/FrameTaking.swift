@@ -5,9 +5,8 @@ import MountProtocol
 import Synchronization
 import Threads
 
-/// Takes the frames of one mount from its socket, by a few threads in turn: while one answers a request, the next one waits for
-/// another. So a request needs no other thread to be woken before its answer is sent, and one that a slow disk keeps waiting does not
-/// hold up the others.
+/// Takes the frames of one mount from its socket, by a few threads: each takes one and answers it. So a request needs no other thread to
+/// be woken before its answer is sent, and one that a slow disk keeps waiting does not hold up the others.
 final class FrameTaking: Sendable {
     static let threadCount = 4
     private static let bufferByteCount = 64 << 10
@@ -18,6 +17,14 @@ final class FrameTaking: Sendable {
         var isOver = false
 
         deinit { buffer.deallocate() }
+    }
+
+    /// What there is for a thread that asks.
+    private enum Turn {
+        case request(MountConnection.Taken)
+        /// All that has come was taken.
+        case nothing
+        case over
     }
 
     private let socket: LocalSocket
@@ -40,54 +47,79 @@ final class FrameTaking: Sendable {
 
     /// Returns when the connection is over and nothing is answered any more. The caller's thread is the first of those that take frames.
     func run() {
+        defer { others.finish() }
+        guard let arrivals = socket.arrivals() else {
+            logger.warning("a mount was refused: \(String(cString: strerror(errno)))")
+            return socket.end()
+        }
         for _ in 1..<Self.threadCount {
             threads.with { $0 += 1 }
             let isStarted = OwnedThread.start("mount-receive") { [self] in
-                takeFrames()
+                takeFrames(arrivals)
                 threads.with { $0 -= 1 }
             }
             if !isStarted { threads.with { $0 -= 1 } }
         }
-        takeFrames()
+        takeFrames(arrivals)
         threads.wait { $0 == 0 ? () : nil }
-        others.finish()
     }
 
-    private func takeFrames() {
-        while let taken = next() { connection.answer(taken) }
-    }
-
-    /// The next request for this thread; nil when the connection is over. Waits for the socket with the lock held, which is what the
-    /// other threads wait for.
-    private func next() -> MountConnection.Taken? {
-        reading.withLock { reading in
-            while !reading.isOver {
-                do throws(MountProtocolError) {
-                    while let frame = try reading.decoder.next() {
-                        switch connection.take(frame) {
-                        case .now(let taken): return taken
-                        case .done: break
-                        case .forRun:
-                            // More under way than any mount sends.
-                            if case .dropped = others.yield(frame) { end(&reading) }
-                        }
-                    }
-                } catch {
-                    logger.warning("a mount sent an invalid message: \(error.reason)")
-                    end(&reading)
-                }
-                guard !reading.isOver, let (count, descriptor) = socket.receive(into: reading.buffer) else {
-                    end(&reading)
-                    break
-                }
-                if let descriptor { close(descriptor) }
-                reading.decoder.append(reading.buffer[..<count])
+    private func takeFrames(_ arrivals: SocketArrivals) {
+        while true {
+            switch next(arrivals) {
+            case .request(let taken): connection.answer(taken)
+            case .nothing: arrivals.wait()
+            case .over: return
             }
-            return nil
         }
     }
 
-    private func end(_ reading: inout Reading) {
+    private func next(_ arrivals: SocketArrivals) -> Turn {
+        reading.withLock { reading in
+            let turn = Self.next(&reading, socket, connection, others, logger)
+            switch turn {
+            // This thread is busy for a while, with what may have come behind the request.
+            case .request where !reading.decoder.isEmpty: arrivals.leave()
+            // One thread after the other hears of it.
+            case .over: arrivals.leave()
+            default: break
+            }
+            return turn
+        }
+    }
+
+    private static func next(
+        _ reading: inout Reading, _ socket: LocalSocket, _ connection: MountConnection,
+        _ others: AsyncStream<MountFrame>.Continuation, _ logger: Logger
+    ) -> Turn {
+        while !reading.isOver {
+            do throws(MountProtocolError) {
+                while let frame = try reading.decoder.next() {
+                    switch connection.take(frame) {
+                    case .now(let taken): return .request(taken)
+                    case .done: break
+                    case .forRun:
+                        // More under way than any mount sends.
+                        if case .dropped = others.yield(frame) { end(&reading, socket) }
+                    }
+                }
+            } catch {
+                logger.warning("a mount sent an invalid message: \(error.reason)")
+                end(&reading, socket)
+            }
+            guard !reading.isOver else { break }
+            switch socket.receiveNow(into: reading.buffer) {
+            case .bytes(let count, let descriptor):
+                if let descriptor { close(descriptor) }
+                reading.decoder.append(UnsafeRawBufferPointer(rebasing: reading.buffer[..<count]))
+            case .nothing: return .nothing
+            case .over: end(&reading, socket)
+            }
+        }
+        return .over
+    }
+
+    private static func end(_ reading: inout Reading, _ socket: LocalSocket) {
         reading.isOver = true
         socket.end()
     }

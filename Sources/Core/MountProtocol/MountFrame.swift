@@ -32,7 +32,11 @@ package struct MountFrame: Equatable, Sendable {
 
         package init(limit: Int) { self.limit = limit }
 
-        package mutating func append(_ bytes: some Sequence<UInt8>) {
+        /// Whether all bytes that were appended are used up.
+        package var isEmpty: Bool { head == buffer.count }
+
+        /// Large answers come in many parts: without a generic sequence, which would be copied byte by byte.
+        package mutating func append(_ bytes: UnsafeRawBufferPointer) {
             if head > 0 {
                 buffer.removeFirst(head)
                 head = 0

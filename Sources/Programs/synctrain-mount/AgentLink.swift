@@ -161,7 +161,7 @@ final class AgentLink: Sendable {
         }
         while let (count, descriptor) = socket.receive(into: buffer) {
             if let descriptor { descriptors.append(descriptor) }
-            decoder.append(buffer[..<count])
+            decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             if isWelcome { state.quietly { $0.pending.heard(at: Clock.now) } }
             do {
                 while let frame = try decoder.next() {

@@ -6,6 +6,8 @@
 #include <linux/rtnetlink.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timex.h>
@@ -50,13 +52,13 @@ int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor,
     return sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
 
-int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor, int waits) {
     *descriptor = -1;
     struct iovec part = {.iov_base = bytes, .iov_len = count};
     char control[CMSG_SPACE(sizeof(int))] = {0};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
     if (received < 0) return -1;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header))
         if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
@@ -64,6 +66,27 @@ int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {
             memcpy(descriptor, CMSG_DATA(header), sizeof(int));
     return received;
 }
+
+int clinux_arrivals(int socket, int *bell) {
+    int arrivals = epoll_create1(EPOLL_CLOEXEC);
+    *bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    if (arrivals >= 0 && *bell >= 0 && epoll_ctl(arrivals, EPOLL_CTL_ADD, socket, &event) == 0
+        && epoll_ctl(arrivals, EPOLL_CTL_ADD, *bell, &event) == 0)
+        return arrivals;
+    int number = errno;
+    if (arrivals >= 0) close(arrivals);
+    if (*bell >= 0) close(*bell);
+    errno = number;
+    return -1;
+}
+
+void clinux_wait_for_arrival(int arrivals) {
+    struct epoll_event event;
+    while (epoll_wait(arrivals, &event, 1, -1) < 0 && errno == EINTR) {}
+}
+
+void clinux_ring(int bell) { eventfd_write(bell, 1); }
 
 int64_t clinux_peer_user(int socket) {
     struct ucred peer;

@@ -181,14 +181,36 @@ package final class LocalSocket: Sendable {
     /// Waits for bytes and gives how many were put into `buffer`, and a descriptor that came along, which is the caller's. Nil
     /// when the connection is over.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, descriptor: CInt?)? {
+        guard case .bytes(let count, let descriptor) = receive(into: buffer, waits: true) else { return nil }
+        return (count, descriptor)
+    }
+
+    package enum Received {
+        /// So many were put into the buffer; the descriptor that came along is the receiver's.
+        case bytes(Int, descriptor: CInt?)
+        case nothing
+        /// The connection is over.
+        case over
+    }
+
+    /// What has come by now.
+    package func receiveNow(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+        receive(into: buffer, waits: false)
+    }
+
+    private func receive(into buffer: UnsafeMutableRawBufferPointer, waits: Bool) -> Received {
         while true {
             var descriptor: CInt = -1
-            let count = clinux_receive(handle.number, buffer.baseAddress, buffer.count, &descriptor)
+            let count = clinux_receive(handle.number, buffer.baseAddress, buffer.count, &descriptor, waits ? 1 : 0)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            return (Int(count), descriptor >= 0 ? descriptor : nil)
+            if count < 0, errno == EAGAIN, !waits { return .nothing }
+            guard count > 0 else { return .over }
+            return .bytes(Int(count), descriptor: descriptor >= 0 ? descriptor : nil)
         }
     }
+
+    /// What threads wait by for more to come; nil and errno if the process has too many descriptors.
+    package func arrivals() -> SocketArrivals? { SocketArrivals(of: handle.number, owner: handle) }
 
     /// Ends the connection: what is queued may be lost, whoever waits in `receive` returns.
     package func end() {

@@ -108,9 +108,15 @@ int clinux_network_events(void);
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);
 
 // sendmsg(2) and recvmsg(2) with at most one descriptor beside the bytes, -1 for none; the count of bytes, or -1 and errno. The
-// kernel closes descriptors beyond the first. Sending does not wait for room in the socket unless `waits` is 1.
+// kernel closes descriptors beyond the first. Neither waits, for room in the socket or for bytes, unless `waits` is 1: EAGAIN.
 int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor, int waits);
-int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor, int waits);
+
+// For threads that take from one socket in turn: an epoll(7) descriptor that says once, to one of those who wait for it, that something
+// has come to the socket or that `bell`, an eventfd(2), was rung. -1 and errno.
+int clinux_arrivals(int socket, int *bell);
+void clinux_wait_for_arrival(int arrivals);
+void clinux_ring(int bell);
 
 // The user at the other end of a Unix socket (SO_PEERCRED of unix(7)); -1 and errno if nobody can tell.
 int64_t clinux_peer_user(int socket);
