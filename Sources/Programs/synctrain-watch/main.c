@@ -37,6 +37,8 @@ enum {
     output_reserve = 1 << 16,
     /* Commands are looked at after so many events at the latest. */
     events_per_turn = 2048,
+    /* Milliseconds that events are let come together in the kernel, which has room for 16,384. */
+    gathering_pause = 10,
     event_mask = IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO
                  | IN_ONLYDIR | IN_EXCL_UNLINK,
     root_mask = IN_DELETE_SELF | IN_MOVE_SELF,
@@ -322,6 +324,8 @@ static int run(void) {
             {.fd = STDOUT_FILENO, .events = output_start < output_end ? POLLOUT : 0},
         };
         if (poll(polled, 3, has_more_events ? 0 : -1) < 0 && errno != EINTR) return fail(stage_events, errno);
+        /* A program that makes many files would have this one and the agent wake for each; commands do not wait. */
+        if (!has_more_events && polled[1].revents == POLLIN && polled[0].revents == 0) poll(polled, 1, gathering_pause);
         /* Events first: those of a directory before the answer to a command about it. */
         if (has_more_events || polled[1].revents != 0) {
             if (!take_events(&has_more_events)) return fail(stage_events, inotifytools_error());
