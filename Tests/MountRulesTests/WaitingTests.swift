@@ -138,7 +138,7 @@ import Testing
 @Suite struct StreamProgressTests {
     /// What is read once, as by a player that seeks, is all that is delivered.
     @Test func nothingIsDeliveredUnasked() {
-        var progress = StreamProgress(first: 5, limit: 4)
+        var progress = StreamProgress(first: 5, limit: 4, most: 4)
         progress.awaited(5)
         #expect(progress.isOpen)
         progress.delivered(5)
@@ -150,7 +150,7 @@ import Testing
 
     /// Who waits again and again finds more in memory each time, up to the limit; and as far ahead of where the reader is.
     @Test func whoWaitsFindsMoreTheNextTime() {
-        var progress = StreamProgress(first: 0, limit: 4)
+        var progress = StreamProgress(first: 0, limit: 4, most: 4)
         progress.awaited(0)
         progress.delivered(0)
         var aheads: [Int] = []
@@ -237,5 +237,16 @@ import Testing
             broken
             """
         #expect(MountedFolder.all(in: text) == [MountedFolder(directory: "/home/me/My Library", folder: "a b")])
+    }
+    /// Who has read much in order is given more than the limit, never more than a part of what was read.
+    @Test func whoHasReadMuchIsGivenMore() {
+        var progress = StreamProgress(first: 100, limit: 4, most: 10)
+        for block in 100..<400 {
+            // A reader that is always faster than the blocks.
+            progress.awaited(block)
+            progress.delivered(block)
+            #expect(progress.ahead <= max(4, min(10, (block - 100) / 8)))
+        }
+        #expect(progress.ahead == 10)
     }
 }

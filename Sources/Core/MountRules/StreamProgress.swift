@@ -9,12 +9,16 @@ package struct StreamProgress: Equatable, Sendable {
     package private(set) var ahead = 0
     private let first: Int
     private let limit: Int
+    private let most: Int
+    /// Of what was read in order, this part may be delivered in vain.
+    private static let share = 8
 
     /// - Parameters:
     ///   - first: the block that the stream begins with, which is wanted.
-    ///   - limit: blocks that are delivered before they are wanted, at most.
-    package init(first: Int, limit: Int) {
-        (self.first, self.limit) = (first, limit)
+    ///   - limit: blocks that are delivered before they are wanted, at most, as long as little was read.
+    ///   - most: the same of a reader that has read much in order.
+    package init(first: Int, limit: Int, most: Int) {
+        (self.first, self.limit, self.most) = (first, limit, max(limit, most))
         next = first
         wantedEnd = first &+ 1
     }
@@ -31,7 +35,9 @@ package struct StreamProgress: Equatable, Sendable {
     package mutating func awaited(_ block: Int) {
         wantedEnd = max(wantedEnd, block &+ 1)
         // Nothing is fetched in vain for a program that reads one block and closes the file.
-        if block > first { ahead = min(limit, max(1, ahead &* 2)) }
+        guard block > first else { return }
+        let earned = min(most, (block &- first) / Self.share)
+        ahead = min(max(limit, earned), max(1, ahead &* 2))
     }
 
     package mutating func delivered(_ block: Int) { next = block &+ 1 }

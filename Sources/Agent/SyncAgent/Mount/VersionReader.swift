@@ -34,6 +34,8 @@ actor VersionReader {
     /// Bytes that a stream delivers before they are wanted: the reader finds them in memory. More is fetched in vain by players that
     /// seek.
     private static let deliveredAheadBytes = 512 << 10
+    /// The same for readers that have read much in order; see `StreamProgress`.
+    private static let mostDeliveredAheadBytes = 8 << 20
 
     private struct Stream {
         let number: Int
@@ -239,7 +241,9 @@ actor VersionReader {
         }
         nextNumber &+= 1
         let blockSize = max(1, file.effectiveBlockSize)
-        let gate = StreamGate(StreamProgress(first: index, limit: Self.deliveredAheadBytes / blockSize))
+        let progress = StreamProgress(
+            first: index, limit: Self.deliveredAheadBytes / blockSize, most: Self.mostDeliveredAheadBytes / blockSize)
+        let gate = StreamGate(progress)
         var stream = Stream(number: nextNumber, gate: gate, lastUse: nextNumber)
         let (file, folder, cache, transfers, number) = (file, folder, cache, transfers, stream.number)
         let spend = allowance.spend
