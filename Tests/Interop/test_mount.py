@@ -204,6 +204,23 @@ def test_changes_elsewhere_are_seen(setting):
     wait_until(lambda: os.path.isdir(os.path.join(directory, "fresh")), 10, "the directory is seen", child=agent)
 
 
+def test_a_list_that_the_kernel_keeps_is_read_anew_after_a_change(setting):
+    """Nothing of the directory is on this disk: reading it again asks nobody, until something changes."""
+    _, node, agent, root, _, directory = setting
+    shown = os.path.join(directory, "text/a")
+    for _ in range(3):
+        assert sorted(os.listdir(shown)) == ["link", "one.txt"]
+    harness.write(os.path.join(root, "text/a/second.txt"), b"new")
+    node.scan("films", "text/a")
+    wait_until(lambda: "second.txt" in os.listdir(shown), 10, "the new name is listed", child=agent)
+    os.unlink(os.path.join(root, "text/a/second.txt"))
+    node.scan("films", "text/a")
+    wait_until(lambda: "second.txt" not in os.listdir(shown), 10, "the deletion is listed", child=agent)
+    # What comes to this disk is listed with what does not.
+    agent.run("fetch", "films:text/a/one.txt")
+    assert sorted(os.listdir(shown)) == ["link", "one.txt"]
+
+
 def test_scanners_do_not_fetch(setting):
     lab, _, agent, _, _, directory = setting
     program = lab.path("tracker-extract")
@@ -311,6 +328,7 @@ def test_the_agent_stops_and_comes_back(setting):
     _, node, agent, _, local, directory = setting
     film, here = os.path.join(directory, "film.bin"), os.path.join(directory, "kept/here.bin")
     os.stat(film)
+    assert len(os.listdir(os.path.join(directory, "many"))) == 5000
     with open(here, "rb") as open_here, open(film, "rb") as open_film:
         open_film.read(10)
         agent.suspend()
@@ -325,9 +343,10 @@ def test_the_agent_stops_and_comes_back(setting):
             with pytest.raises(OSError):
                 os.close(os.open(os.path.join(directory, "kept/new"), os.O_WRONLY | os.O_CREAT))
             with pytest.raises(OSError):
-                os.listdir(os.path.join(directory, "many"))
+                os.stat(os.path.join(directory, "many/never seen"))
             assert time.monotonic() - start < 2, "for an agent that says nothing, programs wait once"
             os.statvfs(directory)
+            assert len(os.listdir(os.path.join(directory, "many"))) == 5000, "the kernel keeps what is elsewhere"
         finally:
             agent.resume()
         agent.kill()

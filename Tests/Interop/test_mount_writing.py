@@ -159,6 +159,25 @@ def test_names_are_made_changed_and_removed(work):
     work.wait_gone_there("here/moved")
 
 
+def test_names_that_others_make_among_many_new_ones(work):
+    """Who makes many names in a directory is told for a second that nobody has the next one; what others make is not hidden by that."""
+    os.mkdir(work.path("here/many"))
+    for number in range(30):
+        name = f"{number:02}"
+        harness.write(work.path(f"here/many/{name}"), b"ours")
+        # Another program, in the folder's own directory.
+        harness.write(os.path.join(work.local, f"here/many/other-{name}"), b"theirs")
+        refused(errno.EEXIST, os.open, work.path(f"here/many/other-{name}"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    wait_until(lambda: len(os.listdir(work.path("here/many"))) == 60, 5, "all names are listed", child=work.agent)
+    for number in range(30):
+        assert harness.read(work.path(f"here/many/other-{number:02}")) == b"theirs"
+    work.wait_there("here/many/other-29", b"theirs")
+    work.wait_there("here/many/29", b"ours")
+    os.rename(work.path("here/many"), work.path("here/much"))
+    assert harness.read(work.path("here/much/other-00")) == b"theirs"
+    shutil.rmtree(work.path("here/much"))
+
+
 def test_what_is_new_where_nothing_is_selected_stays_and_arrives(work):
     os.mkdir(work.path("fresh"))
     for number in range(20):

@@ -32,7 +32,9 @@ import Testing
         .page([entry, link], isLast: true), .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5),
         .bytes([1, 2, 3]), .bytes([]),
         .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
-        .everythingChanged, .access(.receivesOnly), .access(.writable), .openedWriting(handle: 1 << 63, entry),
+        .everythingChanged, .access(.receivesOnly), .access(.writable),
+        .openedWriting(handle: 1 << 63, entry, directory: nil),
+        .openedWriting(handle: 7, entry, directory: MountChange.Time(seconds: -1, nanoseconds: 999_999_999)),
         .settings(MountSettings(patience: 600, readBudget: 1 << 40, scanners: ["a", "!b"])), .settings(MountSettings()),
     ]
 
@@ -52,7 +54,7 @@ import Testing
         var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
         var decoded: [MountFrame] = []
         for start in stride(from: 0, to: bytes.count, by: size) {
-            decoder.append(bytes[start..<min(start + size, bytes.count)])
+            bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { decoder.append($0) }
             while let frame = try decoder.next() { decoded.append(frame) }
         }
         #expect(decoded == frames)
@@ -60,10 +62,11 @@ import Testing
 
     @Test func tooLongAFrameIsRefusedBeforeItsContent() throws {
         var decoder = MountFrame.Decoder(limit: 10)
-        decoder.append(MountFrame(kind: 1, number: 0, content: Array(repeating: 0, count: 11)).bytes.prefix(13))
+        let head = MountFrame(kind: 1, number: 0, content: Array(repeating: 0, count: 11)).bytes.prefix(13)
+        head.withUnsafeBytes { decoder.append($0) }
         #expect(throws: MountProtocolError(.tooLong)) { try decoder.next() }
         var short = MountFrame.Decoder(limit: 10)
-        short.append([8, 0, 0, 0] + Array(repeating: 0, count: 9))
+        ([8, 0, 0, 0] + Array(repeating: 0, count: 9) as [UInt8]).withUnsafeBytes { short.append($0) }
         #expect(throws: MountProtocolError(.tooShort)) { try short.next() }
     }
 

@@ -156,7 +156,9 @@ package enum MountAnswer: Equatable, Sendable {
     /// What is not here is read by this handle.
     case openedAbsent(handle: UInt64)
     /// A descriptor of the file comes with this message; `close` the handle when nothing is written to it any more.
-    case openedWriting(handle: UInt64, MountEntry)
+    ///
+    /// - `directory`: when the file was made just now, what its directory's time is since.
+    case openedWriting(handle: UInt64, MountEntry, directory: MountChange.Time?)
     case bytes([UInt8])
     case space(MountSpace)
     case done
@@ -173,7 +175,7 @@ package enum MountAnswer: Equatable, Sendable {
     /// The handle that the receiver has to close.
     package var openedHandle: UInt64? {
         switch self {
-        case .openedAbsent(let handle), .openedWriting(let handle, _): handle
+        case .openedAbsent(let handle), .openedWriting(let handle, _, _): handle
         default: nil
         }
     }
@@ -203,10 +205,12 @@ package enum MountAnswer: Equatable, Sendable {
         case .openedAbsent(let handle):
             kind = .openedAbsent
             writer.write(handle)
-        case .openedWriting(let handle, let entry):
+        case .openedWriting(let handle, let entry, let directory):
             kind = .openedWriting
             writer.write(handle)
             entry.write(to: &writer)
+            writer.write(directory != nil)
+            directory?.write(to: &writer)
         case .bytes(let bytes):
             kind = .bytes
             return MountFrame(kind: kind.rawValue, number: number, content: bytes)
@@ -247,7 +251,10 @@ package enum MountAnswer: Equatable, Sendable {
         case .entry: self = .entry(try MountEntry(&reader))
         case .opened: self = .opened
         case .openedAbsent: self = .openedAbsent(handle: try reader.integer())
-        case .openedWriting: self = .openedWriting(handle: try reader.integer(), try MountEntry(&reader))
+        case .openedWriting:
+            let (handle, entry): (UInt64, MountEntry) = (try reader.integer(), try MountEntry(&reader))
+            self = .openedWriting(
+                handle: handle, entry, directory: try reader.flag() ? try MountChange.Time(&reader) : nil)
         case .bytes:
             guard frame.content.count <= MountLimits.readByteCount else { throw MountProtocolError(.limit) }
             self = .bytes(frame.content)

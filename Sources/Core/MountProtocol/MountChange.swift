@@ -10,6 +10,8 @@ package struct MountOpening: OptionSet, Sendable {
     package static let isExclusive = MountOpening(rawValue: 2)
     /// What the file holds goes.
     package static let truncates = MountOpening(rawValue: 4)
+    /// The mount knows from a list that is not older than a second that nobody has the name.
+    package static let isNew = MountOpening(rawValue: 8)
 }
 
 /// What is to be changed of a file or directory; what is nil stays.
@@ -22,6 +24,16 @@ package struct MountChange: Equatable, Sendable {
         package init(seconds: Int64, nanoseconds: UInt32) {
             self.seconds = seconds
             self.nanoseconds = nanoseconds
+        }
+
+        func write(to writer: inout MountWriter) {
+            writer.write(seconds)
+            writer.write(nanoseconds)
+        }
+
+        init(_ reader: inout MountReader) throws(MountProtocolError) {
+            (seconds, nanoseconds) = (try reader.integer(), try reader.integer())
+            guard nanoseconds < 1_000_000_000 else { throw MountProtocolError(.limit) }
         }
     }
 
@@ -43,8 +55,7 @@ package struct MountChange: Equatable, Sendable {
         writer.write(permissions != nil)
         writer.write(permissions ?? 0)
         writer.write(modified != nil)
-        writer.write(modified?.seconds ?? 0)
-        writer.write(modified?.nanoseconds ?? 0)
+        (modified ?? Time(seconds: 0, nanoseconds: 0)).write(to: &writer)
     }
 
     init(_ reader: inout MountReader) throws(MountProtocolError) {
@@ -54,8 +65,7 @@ package struct MountChange: Equatable, Sendable {
         let (hasPermissions, permissions) = (try reader.flag(), try reader.permissions())
         self.permissions = hasPermissions ? permissions : nil
         let hasTime = try reader.flag()
-        let time = Time(seconds: try reader.integer(), nanoseconds: try reader.integer())
-        guard time.nanoseconds < 1_000_000_000 else { throw MountProtocolError(.limit) }
+        let time = try Time(&reader)
         modified = hasTime ? time : nil
     }
 }

@@ -121,6 +121,17 @@ package struct NodeTable: Sendable {
         nodes[number]?.asOf = now
     }
 
+    /// A name was made in a directory, which has that time since.
+    package mutating func changed(directory number: UInt64, at time: (seconds: Int64, nanoseconds: UInt32)) {
+        guard let entry = nodes[number]?.entry, entry.kind == .directory, entry.isHere else {
+            return doubt(node: number)
+        }
+        // The rest is as true as it was.
+        guard nodes[number]?.asOf != nil else { return }
+        nodes[number]?.entry.modifiedSeconds = time.seconds
+        nodes[number]?.entry.modifiedNanoseconds = time.nanoseconds
+    }
+
     /// The name may be otherwise than the agent said.
     package mutating func doubt(_ path: String) {
         for number in numbers[path, default: []] { nodes[number]?.asOf = nil }

@@ -10,6 +10,8 @@ import Threads
 final class Invalidation: Sendable {
     enum Item: Sendable {
         case paths([String])
+        /// The list of a directory alone.
+        case listing(UInt64)
         case everything
     }
 
@@ -26,8 +28,13 @@ final class Invalidation: Sendable {
     private static let limit = 256
     private let queue = Guarded(Queue())
     private let pages = Mutex(KeptPages())
+    private let notices = Atomic(0)
+
+    /// How many notices of changes were given to the kernel, or are about to be.
+    var noticeCount: Int { notices.load(ordering: .sequentiallyConsistent) }
 
     func add(_ item: Item) {
+        if case .listing = item {} else { notices.wrappingAdd(1, ordering: .sequentiallyConsistent) }
         queue.with { queue in
             if queue.items.count >= Self.limit { queue.items = [.everything] } else { queue.items.append(item) }
         }
@@ -65,6 +72,7 @@ final class Invalidation: Sendable {
                 for item in items {
                     switch item {
                     case .paths(let paths): Self.tell(session, paths, mount)
+                    case .listing(let number): Self.dropListing(session, number)
                     case .everything:
                         let paths = mount.nodes.withLock { nodes in
                             nodes.doubtEverything()
@@ -92,9 +100,21 @@ final class Invalidation: Sendable {
                 fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
             }
             directories.formUnion(parents)
-            // Attributes only: the bytes of a node never change.
-            for number in own { fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0) }
+            for number in own {
+                let isDirectory = mount.nodes.withLock { $0[number]?.entry.kind } == .directory
+                // Of files attributes only: the bytes of a node never change.
+                if isDirectory {
+                    directories.insert(number)
+                } else {
+                    fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
+                }
+            }
         }
-        for number in directories { fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0) }
+        for number in directories { dropListing(session, number) }
+    }
+
+    /// Attributes and what the kernel keeps of the names in a directory, which are its pages.
+    private static func dropListing(_ session: Session, _ number: UInt64) {
+        fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), 0, 0)
     }
 }

@@ -18,11 +18,14 @@ final class OpenDirectory: Sendable {
 
     let node: UInt64
     let path: String
+    /// How many notices of changes the kernel had got when this was opened; nil if the kernel keeps nothing of what is read.
+    let keptSince: Int?
     let state = Mutex(State())
 
-    init(node: UInt64, path: String) {
+    init(node: UInt64, path: String, keptSince: Int?) {
         self.node = node
         self.path = path
+        self.keptSince = keptSince
     }
 }
 
@@ -34,17 +37,29 @@ extension Mount {
 
     func openDirectory(_ request: Request, _ number: UInt64, _ info: fuse_file_info) {
         guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        // Of a directory that is not on this disk all changes are heard of: the kernel keeps the list until then.
+        let isKept = !node.entry.isHere && node.asOf != nil && !node.isDetached
+        let noticeCount = isKept ? invalidation.noticeCount : nil
         let key = handles.withLock { handles -> UInt64? in
             guard handles.directories.count < Self.directoryLimit else { return nil }
             defer { handles.next &+= 1 }
-            handles.directories[handles.next] = OpenDirectory(node: number, path: node.path)
+            handles.directories[handles.next] = OpenDirectory(node: number, path: node.path, keptSince: noticeCount)
             return handles.next
         }
         guard let key else { return request.fail(ENFILE) }
         var info = info
         info.fh = key
+        if isKept { (info.cache_readdir, info.keep_cache) = (1, 1) }
         if fuse_reply_open(request.raw, &info) == -ENOENT {
             _ = handles.withLock { $0.directories.removeValue(forKey: key) }
+        }
+    }
+
+    func closeDirectory(_ key: UInt64) {
+        guard let directory = handles.withLock({ $0.directories.removeValue(forKey: key) }) else { return }
+        // What was read before a change may have been kept behind the notice of it.
+        if let count = directory.keptSince, count != invalidation.noticeCount {
+            invalidation.add(.listing(directory.node))
         }
     }
 

@@ -20,7 +20,7 @@ extension Mount {
         ) { [self] result in
             var info = information.raw
             switch result {
-            case .success(let (descriptor, written, entry)):
+            case .success(let (descriptor, written, entry, _)):
                 nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
                 let file = OpenFile(descriptor, node: number, written: written, appends: appends)
                 info.fh = keep(invalidation.opened(file, as: node.entry, self))
@@ -37,6 +37,7 @@ extension Mount {
     ) {
         guard let path = path(request, parent, name) else { return }
         var opening: MountOpening = .creates
+        if isMakingNew(path) { opening.insert(.isNew) }
         if info.flags & O_TRUNC != 0 { opening.insert(.truncates) }
         if info.flags & O_EXCL != 0 { opening.insert(.isExclusive) }
         let question = MountRequest.openWriting(
@@ -45,8 +46,15 @@ extension Mount {
         askForFile(question, for: request, within: MountDeadlines.change) { [self] result in
             var info = information.raw
             switch result {
-            case .success(let (descriptor, written, entry)):
-                nodes.withLock { $0.doubt(node: parent) }
+            case .success(let (descriptor, written, entry, directory)):
+                // The kernel asks for the directory's attributes behind each name that is made in it.
+                nodes.withLock { nodes in
+                    if let directory {
+                        nodes.changed(directory: parent, at: (directory.seconds, directory.nanoseconds))
+                    } else {
+                        nodes.doubt(node: parent)
+                    }
+                }
                 var parameters = parameters(entry, at: path)
                 info.fh = keep(
                     OpenFile(descriptor, node: UInt64(parameters.ino), written: written, appends: appends))
@@ -59,7 +67,9 @@ extension Mount {
         }
     }
 
-    private typealias Opened = (descriptor: FileDescriptor, written: (handle: UInt64, generation: Int), MountEntry)
+    private typealias Opened = (
+        descriptor: FileDescriptor, written: (handle: UInt64, generation: Int), MountEntry, directory: MountChange.Time?
+    )
 
     private func askForFile(
         _ question: MountRequest, for request: Request, within limit: Duration,
@@ -69,9 +79,10 @@ extension Mount {
         ask(question, for: request, within: limit, isRepeatable: false) { result in
             switch result {
             case .success(let found):
-                guard case .openedWriting(let handle, let entry) = found.answer, let descriptor = found.descriptor
+                guard case .openedWriting(let handle, let entry, let directory) = found.answer,
+                    let descriptor = found.descriptor
                 else { return answer(.failure(.unreadable)) }
-                answer(.success((FileDescriptor(descriptor), (handle, found.generation), entry)))
+                answer(.success((FileDescriptor(descriptor), (handle, found.generation), entry, directory)))
             case .failure(let failure): answer(.failure(failure))
             }
         }
@@ -229,7 +240,21 @@ extension Mount {
         make(request, parent, path, .makeSymlink(path: path, target: Array(bytes)))
     }
 
+    /// Called before the agent is asked for it: from then on somebody may have the name.
+    ///
+    /// - Returns: whether it is known that nobody has it.
+    @discardableResult
+    private func isMakingNew(_ path: String) -> Bool {
+        guard let (directory, name) = NodeTable.split(path) else { return false }
+        return names.withLock { names in
+            let isNobodys = names.isNobodys(name, in: directory, at: Clock.now) != nil
+            names.making(name, in: directory)
+            return isNobodys
+        }
+    }
+
     private func make(_ request: Request, _ parent: UInt64, _ path: String, _ question: MountRequest) {
+        isMakingNew(path)
         ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { [self] result in
             switch result {
             case .success(let answer):
@@ -261,14 +286,19 @@ extension Mount {
         // RENAME_NOREPLACE of renameat2(2) is 1.
         guard flags & ~1 == 0 else { return request.fail(EINVAL) }
         guard let from = path(request, parent, name), let to = path(request, newParent, newName) else { return }
+        isMakingNew(to)
         let known = nodes.withLock { nodes in nodes.numbers(at: to).last.flatMap { nodes[$0]?.entry.version } }
         let question = MountRequest.rename(from: from, to: to, version: known ?? 0, keepsOther: flags & 1 != 0)
         settle(request, question) { [self] in
-            nodes.withLock { nodes in
+            let isFile = nodes.withLock { nodes in
+                let isFile = nodes.numbers(at: from).last.flatMap { nodes[$0]?.entry.kind } == .file
                 nodes.rename(from, to: to)
                 nodes.doubt(node: parent)
                 nodes.doubt(node: newParent)
+                return isFile
             }
+            // What is below a directory has other paths now.
+            if !isFile { names.withLock { $0.changedEverywhere() } }
         }
     }
 

@@ -23,6 +23,7 @@ final class Mount: Sendable {
 
     let agent: AgentLink
     let nodes = Mutex(NodeTable())
+    let names = Mutex(KnownNames())
     let handles = Mutex(Handles())
     let space = Mutex(MountSpace(total: 0, free: 0, names: 0))
     /// Why the last read of a node failed.
@@ -56,12 +57,19 @@ final class Mount: Sendable {
             // The agent forgets it with the connection.
             if let setting = terms.setting { agent.askFirst(setting) }
             // What changed while nobody was connected was not said.
-            if agent.generation > 0 { invalidation.add(.everything) }
+            if agent.generation > 0 {
+                names.withLock { $0.changedEverywhere() }
+                invalidation.add(.everything)
+            }
         case .changed(let paths):
             nodes.withLock { nodes in for path in paths { nodes.doubt(path) } }
+            names.withLock { names in
+                for path in paths { names.changed(path) }
+            }
             invalidation.add(.paths(paths))
             refreshSpace()
         case .everythingChanged:
+            names.withLock { $0.changedEverywhere() }
             invalidation.add(.everything)
             refreshSpace()
         case .access(let access): self.access.withLock { $0 = access }

@@ -85,7 +85,7 @@ enum Operations {
         }
         operations.releasedir = { request, _, info in
             guard let request, let info, let mount = Mount.of(request) else { return }
-            _ = mount.handles.withLock { $0.directories.removeValue(forKey: info.pointee.fh) }
+            mount.closeDirectory(info.pointee.fh)
             fuse_reply_err(request, 0)
         }
         operations.getxattr = { request, node, name, size in
@@ -117,6 +117,9 @@ extension Mount {
         guard let name = String(validatingCString: name) else { return request.fail(ENOENT) }
         let path = NodeTable.join(directory, name)
         guard path.utf8.count <= MountLimits.pathByteCount else { return request.fail(ENAMETOOLONG) }
+        if let rest = names.withLock({ $0.isNobodys(name, in: directory, at: Clock.now) }) {
+            return replyNobodys(request, for: rest)
+        }
         ask(.look(path: path), for: request, within: MountDeadlines.metadata) { [self] result in
             switch result {
             case .success(let answer):
@@ -126,12 +129,28 @@ extension Mount {
                     nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
                 }
             case .failure(.notFound):
+                if names.withLock({ $0.missed(in: directory, at: Clock.now) }) { learnNames(of: directory) }
                 // That nothing is there may be kept for a moment, too.
-                var parameters = fuse_entry_param()
-                parameters.entry_timeout = Double(MountDeadlines.presentValidity.components.seconds)
-                fuse_reply_entry(request.raw, &parameters)
+                replyNobodys(request, for: MountDeadlines.presentValidity)
             case .failure(let failure): request.fail(failure.number)
             }
+        }
+    }
+
+    private func replyNobodys(_ request: Request, for validity: Duration) {
+        var parameters = fuse_entry_param()
+        parameters.entry_timeout = validity / .seconds(1)
+        fuse_reply_entry(request.raw, &parameters)
+    }
+
+    /// Asks for all names of a directory, for nobody who waits.
+    private func learnNames(of directory: String) {
+        let question = MountRequest.list(directory: directory, after: nil, limit: UInt32(MountLimits.pageCount))
+        agent.ask(question, within: MountDeadlines.metadata) { [self] result in
+            guard case .success(let answer) = result, case .page(let entries, let isLast) = answer.answer else {
+                return
+            }
+            names.withLock { $0.listed(entries.lazy.map(\.name), isAll: isLast, in: directory) }
         }
     }
 

@@ -102,7 +102,7 @@ final class MountFolderSession: MountSession {
             terms.readers.read(reading.path, bytes.count, by: reading.process)
             return MountReply(.bytes(bytes))
         case .openWriting(let path, _, _, let opening, let permissions) where opening.contains(.creates):
-            return try changes.createNow(path, permissions: permissions)
+            return try changes.createNow(path, opening, permissions: permissions)
         case .close(let handle): return changes.close(handle) ? MountReply(.done) : nil
         default: return nil
         }

@@ -17,8 +17,10 @@ struct MountListing: Sendable {
 
     func lookNow(_ path: String) throws -> MountEntry? { try findNow(path).entry }
 
+    typealias Found = (entry: MountEntry?, index: GlobalEntry?)
+
     /// The same with what the index has.
-    func findNow(_ path: String) throws -> (entry: MountEntry?, index: GlobalEntry?) {
+    func findNow(_ path: String) throws -> Found {
         guard !path.isEmpty else { return (Self.root(try root?.status()), nil) }
         guard let relative = RelativePath(path), !isHidden(path) else { return (nil, nil) }
         let found = try entries.index.globalNow(folder.id, path)

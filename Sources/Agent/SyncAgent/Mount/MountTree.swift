@@ -90,7 +90,7 @@ enum MountTree {
         return max(1, digest.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    private static func nanoseconds(_ value: some BinaryInteger) -> UInt32 {
+    static func nanoseconds(_ value: some BinaryInteger) -> UInt32 {
         let value = UInt32(clamping: value)
         return value < 1_000_000_000 ? value : 0
     }

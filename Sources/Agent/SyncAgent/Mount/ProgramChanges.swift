@@ -76,7 +76,8 @@ final class ProgramChanges: Sendable {
             }
             guard let entry = try await listing.look(path) else { throw MountFailure.stale }
             return MountReply(
-                .openedWriting(handle: handle, entry), LocalSocket.Enclosed(number: file.number, owner: file))
+                .openedWriting(handle: handle, entry, directory: nil),
+                LocalSocket.Enclosed(number: file.number, owner: file))
         } catch {
             close(handle)
             throw error
@@ -85,9 +86,10 @@ final class ProgramChanges: Sendable {
 
     /// Makes a file under a name that nobody has, where what is new needs no line. Blocks its thread. Nil where it is not so, and
     /// nothing was done.
-    func createNow(_ path: String, permissions: UInt16) throws -> MountReply? {
+    func createNow(_ path: String, _ opening: MountOpening, permissions: UInt16) throws -> MountReply? {
         let name = try writable(path)
-        let found = try listing.findNow(path)
+        // What others have announced since the mount asked for the names is met as by a file that is made in the folder's directory.
+        let found: MountListing.Found = opening.contains(.isNew) ? (nil, nil) : try listing.findNow(path)
         let isQuiet = EditorNames.isTemporary(name.text)
         guard found.entry == nil, try isQuiet || !isLeftOut(name), let hold = folder.boards.writing.open(path) else {
             return nil
@@ -103,22 +105,29 @@ final class ProgramChanges: Sendable {
         let opened = try files.open(hold)
         handle = opened
         if isQuiet { quiet(name) }
-        guard let file = try make(name, permissions: permissions) else { return nil }
+        guard let (file, directory) = try make(name, permissions: permissions) else { return nil }
         let onDisk = MountTree.OnDisk(status: try file.status())
         guard let entry = MountTree.entry(name.name, found.index?.file, isDirectory: false, onDisk: onDisk) else {
             throw MountFailure.stale
         }
         isMade = true
         return MountReply(
-            .openedWriting(handle: opened, entry), LocalSocket.Enclosed(number: file.number, owner: file))
+            .openedWriting(handle: opened, entry, directory: directory),
+            LocalSocket.Enclosed(number: file.number, owner: file))
     }
 
-    /// Nil if something has the name, or may have it in another spelling, or its directory is not here.
-    private func make(_ name: RelativePath, permissions: UInt16) throws -> OpenFile? {
+    /// The file, and the time of its directory since. Nil if something has the name, or may have it in another spelling, or its
+    /// directory is not here.
+    private func make(_ name: RelativePath, permissions: UInt16) throws -> (OpenFile, directory: MountChange.Time?)? {
         let root = try folder.boards.places.current.get().root
         guard let directory = try? root.directory(name.parent), !root.mayHaveTwins(in: directory) else { return nil }
         do {
-            return try root.open(writing: name, creating: UInt32(permissions), isExclusive: true)
+            let file = try root.open(writing: name, creating: UInt32(permissions), isExclusive: true)
+            let time = (try? directory.status())?.modified
+            return (
+                file,
+                time.map { MountChange.Time(seconds: $0.seconds, nanoseconds: MountTree.nanoseconds($0.nanoseconds)) }
+            )
         } catch {
             guard error.code == .exists || error.code == .notFound else { throw error }
             return nil
