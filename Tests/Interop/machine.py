@@ -12,6 +12,7 @@ MOCK = "org.freedesktop.DBus.Mock"
 NETWORK_MANAGER = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager", "org.freedesktop.NetworkManager")
 UPOWER = ("org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower")
 BATTERY = ("org.freedesktop.UPower", "/org/freedesktop/UPower/devices/DisplayDevice", "org.freedesktop.UPower.Device")
+LOGIND = ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
 # NMMetered
 UNKNOWN, YES, NO, GUESS_YES, GUESS_NO = range(5)
 
@@ -85,3 +86,23 @@ class Machine:
             BATTERY[2], dbus.Dictionary({"Percentage": dbus.Double(charge)}, signature="sv"))
         self._mock(UPOWER).UpdateProperties(
             UPOWER[2], dbus.Dictionary({"OnBattery": dbus.Boolean(on_battery)}, signature="sv"))
+
+    def sleep_manager(self):
+        """logind comes, whose sleep may be held up."""
+        self.begin(LOGIND)
+        mock = self._mock(LOGIND)
+        # The mock keeps one end of a pipe, which ends when nobody has the other one any more.
+        mock.AddMethod(
+            LOGIND[2], "Inhibit", "ssss", "h",
+            "import os; self.held, other = os.pipe(); ret = dbus.types.UnixFd(other); os.close(other)")
+        mock.AddMethod(
+            LOGIND[2], "IsHeld", "", "b",
+            "import select; ret = hasattr(self, 'held') and not select.select([self.held], [], [], 0)[0]")
+
+    def is_held_awake(self):
+        manager = self.connection.get_object(LOGIND[0], LOGIND[1], introspect=False)
+        return bool(dbus.Interface(manager, LOGIND[2]).IsHeld())
+
+    def sleep(self, begins):
+        """Says that the machine is about to sleep, or has woken."""
+        self._mock(LOGIND).EmitSignal(LOGIND[2], "PrepareForSleep", "b", dbus.Array([dbus.Boolean(begins)], signature="v"))

@@ -82,4 +82,70 @@ import Testing
         say.finish()
         await running.value
     }
+    /// Who waits for other devices when the machine goes to sleep hears that none has it, also who asks meanwhile; all else goes on.
+    @Test(.timeLimit(.minutes(1))) func nobodyWaitsWhileTheMachineSleeps() async throws {
+        var ends: [CInt] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        let (socket, other) = (LocalSocket(owning: ends[0]), LocalSocket(owning: ends[1]))
+        try #require(socket.startSending("test-send"))
+        let session = WaitingSession()
+        let connection = MountConnection(socket: socket, begin: { _ in session }, logger: Logger(label: "test"))
+        let sleep = MountSleep()
+        let number = sleep.add(connection)
+        let (frames, say) = AsyncStream.makeStream(of: MountFrame.self)
+        let running = Task { await connection.run(frames) }
+        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0))
+        say.yield(MountRequest.read(handle: 1, offset: 0, count: 1).frame(number: 1))
+        var begun = session.begun.makeAsyncIterator()
+        _ = await begun.next()
+        await sleep.begin()
+        // Everything up to here has been taken when the ping is answered.
+        say.yield(MountRequest.read(handle: 1, offset: 0, count: 1).frame(number: 2))
+        say.yield(MountRequest.space.frame(number: 3))
+        say.yield(MountRequest.ping.frame(number: 4))
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { buffer.deallocate() }
+        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
+        var answers: [UInt64: MountAnswer] = [:]
+        while answers.count < 5 {
+            await Task.yield()
+            if case .bytes(let byteCount, _) = other.receiveNow(into: buffer) {
+                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
+                while let frame = try decoder.next() { answers[frame.number] = try MountAnswer(frame) }
+            }
+        }
+        #expect(answers[1] == .failed(.noHolder) && answers[2] == .failed(.noHolder))
+        #expect(answers[3] == .failed(.notSupported) && answers[4] == .done)
+        sleep.end()
+        say.yield(MountRequest.read(handle: 1, offset: 0, count: 1).frame(number: 5))
+        #expect(await begun.next() != nil)
+        sleep.remove(number)
+        say.finish()
+        await running.value
+    }
+
+    /// Reads wait until they are cancelled.
+    private final class WaitingSession: MountSession {
+        let begun: AsyncStream<Void>
+        private let begin: AsyncStream<Void>.Continuation
+
+        init() { (begun, begin) = AsyncStream.makeStream() }
+
+        var access: MountAccess { .writable }
+
+        func answerNow(_ request: MountRequest) -> MountReply? { nil }
+
+        func answer(_ request: MountRequest) async -> MountReply {
+            guard case .read = request else { return MountReply(.failed(.notSupported)) }
+            begin.yield()
+            let (never, end) = AsyncStream.makeStream(of: Void.self)
+            for await _ in never {}
+            withExtendedLifetime(end) {}
+            return MountReply(.failed(.cancelled))
+        }
+
+        func follow(_ send: @escaping @Sendable (MountAnswer) -> Void) async {}
+
+        func end() async {}
+    }
 }

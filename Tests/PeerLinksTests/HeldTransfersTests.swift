@@ -114,6 +114,7 @@ import Transport
         var conditions = HeldTransfersTests.worst
         var remarks: [String] = []
         var changes: AsyncStream<Void> { AsyncStream { $0.finish() } }
+        var sleep: AsyncStream<MachineSleep> { AsyncStream { $0.finish() } }
     }
 
     @Test func whatIsSetAsideHoldsAgainWhenItsTimeIsOver() {

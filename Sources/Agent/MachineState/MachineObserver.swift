@@ -3,9 +3,10 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Follows what NetworkManager says of the connection and UPower of the battery, on the system bus.
+/// Follows what NetworkManager says of the connection, UPower of the battery and logind of sleep, on the system bus.
 ///
-/// A signal is only a reason to ask again, so it does not matter who sends it, nor what it missed. Nothing is asked without
+/// That the machine sleeps is said by a signal alone, and held up for those who have something to do before (sd-login's "delay" lock);
+/// any other signal is only a reason to ask again, so it does not matter who sends it, nor what it missed. Nothing is asked without
 /// one, but for once when the bus is there and once when a service comes. No service is started by being asked.
 package final class MachineObserver: Sendable {
     private struct State {
@@ -14,6 +15,9 @@ package final class MachineObserver: Sendable {
         var isWatching = false
         var conditions = MachineConditions()
         var remarks: [String] = ["the system bus has not been queried yet"]
+        /// Holds the machine's sleep up for as long as it is there.
+        var hold: BusDescriptor?
+        var isAsleep = false
     }
 
     private static let answerLimit: Duration = .seconds(5)
@@ -27,6 +31,9 @@ package final class MachineObserver: Sendable {
     /// One element at most: `conditions` or `remarks` are other than they were. For one reader.
     package let changes: AsyncStream<Void>
     private let changed: AsyncStream<Void>.Continuation
+    /// For one reader.
+    package let sleep: AsyncStream<MachineSleep>
+    private let sleeps: AsyncStream<MachineSleep>.Continuation
 
     /// Throws when the system has no descriptors left.
     package init(logger: Logger) throws {
@@ -34,6 +41,8 @@ package final class MachineObserver: Sendable {
         self.logger = logger
         (news, hasNews) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        // Nobody holds up more than the last sleep.
+        (sleep, sleeps) = AsyncStream.makeStream(of: MachineSleep.self, bufferingPolicy: .bufferingNewest(2))
     }
 
     package var conditions: MachineConditions { state.withLock { $0.conditions } }
@@ -68,6 +77,7 @@ package final class MachineObserver: Sendable {
             // A bus that is lost says so, and is watched again when it is there again.
             return note(MachineConditions(), ["the system bus does not report changes: \(error)"])
         }
+        await holdSleepUp()
         var conditions = MachineConditions()
         var remarks: [String] = []
         do {
@@ -87,6 +97,16 @@ package final class MachineObserver: Sendable {
             remarks.append(Self.remark("UPower", "whether the machine runs on battery", error))
         }
         note(conditions, remarks)
+    }
+
+    /// Where there is no logind, the machine sleeps without asking.
+    private func holdSleepUp() async {
+        guard state.withLock({ $0.hold == nil && !$0.isAsleep }) else { return }
+        let arguments = ["sleep", "synctrain", "ends the reads of programs that wait for other devices", "delay"]
+        let call = BusCall(
+            Names.logind.service, Names.logind.path, Names.logind.interface, "Inhibit", arguments.map { .string($0) })
+        guard case .descriptor(let hold)? = try? await self.call(call).first else { return }
+        state.withLock { if !$0.isAsleep { $0.hold = hold } }
     }
 
     private func call(_ call: BusCall) async throws -> [BusValue] {
@@ -130,6 +150,20 @@ extension MachineObserver: BusListener {
     }
 
     package func busSignalled(_ signal: BusNotice) {
+        switch Names.isFallingAsleep(signal) {
+        case true?:
+            let hold = state.withLock { state in
+                state.isAsleep = true
+                return state.hold.take()
+            }
+            sleeps.yield(.begins(hold: hold))
+        case false?:
+            state.withLock { $0.isAsleep = false }
+            sleeps.yield(.over)
+            // Until the next time.
+            hasNews.yield()
+        case nil: break
+        }
         if Names.isOfInterest(signal) { hasNews.yield() }
     }
 

@@ -22,25 +22,39 @@ enum Names {
         service: "org.freedesktop.UPower", path: "/org/freedesktop/UPower/devices/DisplayDevice",
         interface: "org.freedesktop.UPower.Device")
 
+    static let logind = Place(
+        service: "org.freedesktop.login1", path: "/org/freedesktop/login1", interface: "org.freedesktop.login1.Manager")
+    static let sleep = "PrepareForSleep"
+
     private static let places = [networkManager, upower, battery]
 
-    /// The signals that are asked for: a service comes or goes, and one of the three says that something has changed.
+    /// The signals that are asked for: a service comes or goes, one of the three says that something has changed, or the machine is
+    /// about to sleep or has woken.
     static var rules: [String] {
-        [networkManager, upower].map {
+        [networkManager, upower, logind].map {
             "type='signal',sender='\(bus)',path='\(busPath)',interface='\(bus)',member='NameOwnerChanged',"
                 + "arg0='\($0.service)'"
         }
             + places.map {
                 "type='signal',sender='\($0.service)',path='\($0.path)',interface='\(properties)',"
                     + "member='PropertiesChanged',arg0='\($0.interface)'"
-            }
+            } + [
+                "type='signal',sender='\(logind.service)',path='\(logind.path)',interface='\(logind.interface)',"
+                    + "member='\(sleep)'"
+            ]
     }
 
     static func isOfInterest(_ signal: BusNotice) -> Bool {
         switch signal.member {
-        case "NameOwnerChanged": places.contains { $0.service == signal.arguments.first?.text }
+        case "NameOwnerChanged":
+            (places + [logind]).contains { $0.service == signal.arguments.first?.text }
         case "PropertiesChanged": places.contains { $0.path == signal.path }
         default: false
         }
+    }
+
+    /// Whether the machine is about to sleep (true) or has woken; nil for any other signal.
+    static func isFallingAsleep(_ signal: BusNotice) -> Bool? {
+        signal.member == sleep && signal.path == logind.path ? signal.arguments.first?.flag : nil
     }
 }

@@ -12,9 +12,18 @@ final class MountConnection: Sendable {
     private struct State {
         /// Nil until the mount was greeted.
         var session: (any MountSession)?
-        var running: [UInt64: Task<Void, Never>] = [:]
+        var running: [UInt64: Running] = [:]
+        /// Nobody is to wait for other devices: the machine goes to sleep.
+        var isAsleep = false
         /// Requests that a thread answers, and whether their answers are not wanted any more.
         var taken: [UInt64: Bool] = [:]
+    }
+
+    private struct Running {
+        let task: Task<Void, Never>
+        let waitsForDevices: Bool
+        /// Who waits for it is told that no device has it.
+        var isRefused = false
     }
 
     /// A request that the thread which took it is to answer.
@@ -55,7 +64,7 @@ final class MountConnection: Sendable {
                 }
                 if !settle(frame.number, request) { answer(frame.number, request, session) }
             }
-            for task in state.withLock({ Array($0.running.values) }) { task.cancel() }
+            for running in state.withLock({ Array($0.running.values) }) { running.task.cancel() }
             await session.end()
             group.cancelAll()
         }
@@ -133,7 +142,7 @@ final class MountConnection: Sendable {
         case .cancel(let number):
             let task = state.withLock { state in
                 if state.taken[number] != nil { state.taken[number] = true }
-                return state.running[number]
+                return state.running[number]?.task
             }
             task?.cancel()
         default: return false
@@ -146,13 +155,35 @@ final class MountConnection: Sendable {
             guard state.running.count < Self.requestLimit, state.running[number] == nil else {
                 return reply(number, MountReply(.failed(.tooMany)))
             }
-            state.running[number] = Task {
+            let waitsForDevices = request.waitsForDevices
+            guard !state.isAsleep || !waitsForDevices else { return reply(number, MountReply(.failed(.noHolder))) }
+            let task = Task {
                 let answer = await session.answer(request)
-                self.state.withLock { $0.running[number] = nil }
+                let isRefused = self.state.withLock { $0.running.removeValue(forKey: number)?.isRefused ?? false }
                 guard Task.isCancelled else { return self.reply(number, answer) }
                 // Nobody waits for it any more, so nobody would close it.
                 if let handle = answer.answer.openedHandle { _ = await session.answer(.close(handle: handle)) }
+                if isRefused { self.reply(number, MountReply(.failed(.noHolder))) }
             }
+            state.running[number] = Running(task: task, waitsForDevices: waitsForDevices)
+        }
+    }
+
+    /// Whether the machine goes to sleep: then who waits for other devices hears that none has it, now and until it is awake.
+    ///
+    /// - Returns: what ends in a moment for that.
+    @discardableResult
+    func setAsleep(_ isAsleep: Bool) -> [Task<Void, Never>] {
+        state.withLock { state in
+            state.isAsleep = isAsleep
+            guard isAsleep else { return [] }
+            var ending: [Task<Void, Never>] = []
+            for (number, running) in state.running where running.waitsForDevices {
+                state.running[number]?.isRefused = true
+                running.task.cancel()
+                ending.append(running.task)
+            }
+            return ending
         }
     }
 

@@ -15,14 +15,20 @@ package final class MountServer: Service, Sendable {
     private let begin: @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     private let logger: Logger
     private let connections = Guarded<[Int: LocalSocket]>([:])
+    private let sleep: MountSleep
+    private let followSleep: @Sendable (MountSleep) async -> Void
 
+    /// - Parameter followSleep: says when the machine is about to sleep and when it has woken, until its task is cancelled.
     package init(
         path: String, logger: Logger,
+        followSleep: @escaping @Sendable (MountSleep) async -> Void = { _ in },
         begin: @escaping @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     ) {
         self.path = path
         self.logger = logger
+        self.followSleep = followSleep
         self.begin = begin
+        sleep = MountSleep()
     }
 
     /// Runs until the service group shuts down. What fails is logged, and the agent goes on without mounts.
@@ -39,7 +45,9 @@ package final class MountServer: Service, Sendable {
         await cancelWhenGracefulShutdown {
             let (over, continuation) = AsyncStream.makeStream(of: Void.self)
             await withTaskCancellationHandler {
+                async let following: Void = self.followSleep(self.sleep)
                 for await _ in over {}
+                await following
             } onCancel: {
                 continuation.finish()
             }
@@ -84,6 +92,8 @@ package final class MountServer: Service, Sendable {
         let (frames, continuation) = AsyncStream.makeStream(
             of: MountFrame.self, bufferingPolicy: .bufferingOldest(MountConnection.requestLimit))
         let connection = MountConnection(socket: socket, begin: begin, logger: logger)
+        let number = sleep.add(connection)
+        defer { sleep.remove(number) }
         // Ends with the stream, which ends with the socket.
         Task { await connection.run(frames) }
         FrameTaking(socket: socket, connection: connection, others: continuation, logger: logger).run()

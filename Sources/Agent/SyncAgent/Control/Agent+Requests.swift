@@ -142,7 +142,20 @@ extension Agent {
     package var mountServer: MountServer {
         let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
         let (mounts, configuration) = (mounts, configuration)
-        return MountServer(path: setup.places.mountSocket, logger: setup.logger) { greeting throws(MountFailure) in
+        let machine = setup.machine
+        return MountServer(
+            path: setup.places.mountSocket, logger: setup.logger,
+            followSleep: { sleep in
+                guard let machine else { return }
+                for await change in machine.sleep {
+                    switch change {
+                    // The machine is held awake until this turn is over.
+                    case .begins: await sleep.begin()
+                    case .over: sleep.end()
+                    }
+                }
+            }
+        ) { greeting throws(MountFailure) in
             guard let folder = finder.folders.folder(FolderID(greeting.folder)) else { throw .noSuchFolder }
             let (number, mount) = mounts.enter(greeting)
             return MountFolderSession(

@@ -17,3 +17,10 @@ package struct MachineConditions: Equatable, Sendable {
         self.charge = charge
     }
 }
+
+/// What the machine is about to do, or has done.
+package enum MachineSleep: Sendable {
+    /// It sleeps once nobody keeps `hold` any more, or after some seconds; nil if it does not wait.
+    case begins(hold: (any Sendable)?)
+    case over
+}

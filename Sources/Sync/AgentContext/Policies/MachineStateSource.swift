@@ -7,4 +7,6 @@ package protocol MachineStateSource: Sendable {
     var remarks: [String] { get }
     /// An element whenever either may be other than it was; for one reader.
     var changes: AsyncStream<Void> { get }
+    /// For one reader, who lets go of what holds the machine's sleep up as soon as it can.
+    var sleep: AsyncStream<MachineSleep> { get }
 }
