@@ -56,158 +56,174 @@ static const unsigned char file_12[] = {
 };
 
 static const unsigned char file_13[] = {
-#embed "page/files-list.js"
+#embed "page/files-full.js"
 };
 
 static const unsigned char file_14[] = {
-#embed "page/files-markdown.js"
+#embed "page/files-list.js"
 };
 
 static const unsigned char file_15[] = {
-#embed "page/files-names.js"
+#embed "page/files-look.js"
 };
 
 static const unsigned char file_16[] = {
-#embed "page/files-natural.js"
+#embed "page/files-markdown.js"
 };
 
 static const unsigned char file_17[] = {
-#embed "page/files-overview.js"
+#embed "page/files-names.js"
 };
 
 static const unsigned char file_18[] = {
-#embed "page/files-picks.js"
+#embed "page/files-natural.js"
 };
 
 static const unsigned char file_19[] = {
-#embed "page/files-preview.js"
+#embed "page/files-overview.js"
 };
 
 static const unsigned char file_20[] = {
-#embed "page/files-scroll.js"
+#embed "page/files-picks.js"
 };
 
 static const unsigned char file_21[] = {
-#embed "page/files-search.js"
+#embed "page/files-preview.js"
 };
 
 static const unsigned char file_22[] = {
-#embed "page/files-seek.js"
+#embed "page/files-rows.js"
 };
 
 static const unsigned char file_23[] = {
-#embed "page/files-select.js"
+#embed "page/files-scroll.js"
 };
 
 static const unsigned char file_24[] = {
-#embed "page/files-source.js"
+#embed "page/files-search.js"
 };
 
 static const unsigned char file_25[] = {
-#embed "page/files-thumbs.js"
+#embed "page/files-seek.js"
 };
 
 static const unsigned char file_26[] = {
-#embed "page/files-tree.js"
+#embed "page/files-select.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/files-undo.js"
+#embed "page/files-source.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/files-upload.js"
+#embed "page/files-thumbs.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/files.css"
+#embed "page/files-tiles.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/files.js"
+#embed "page/files-tree.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/icons.svg"
+#embed "page/files-undo.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/index.html"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/invitations.js"
+#embed "page/files.css"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/language.js"
+#embed "page/files.js"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/log.js"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/menu.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/mounts.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/pairing.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/parts.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/reach.js"
+#embed "page/menu.js"
 };
 
 static const unsigned char file_41[] = {
-#embed "page/ready.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_42[] = {
-#embed "page/refused.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_43[] = {
-#embed "page/settings-patterns.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_44[] = {
-#embed "page/settings-row.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_45[] = {
-#embed "page/settings-words.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_46[] = {
-#embed "page/settings.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_47[] = {
-#embed "page/sha256.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_48[] = {
-#embed "page/style.css"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_49[] = {
-#embed "page/upload.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_50[] = {
-#embed "page/views.css"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_51[] = {
+#embed "page/sha256.js"
+};
+
+static const unsigned char file_52[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_53[] = {
+#embed "page/upload.js"
+};
+
+static const unsigned char file_54[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_55[] = {
 #embed "page/words.js"
 };
 
@@ -229,45 +245,49 @@ static const struct web_page_file files[] = {
     {"extraneous.js", file_10, sizeof file_10},
     {"files-deleted.js", file_11, sizeof file_11},
     {"files-details.js", file_12, sizeof file_12},
-    {"files-list.js", file_13, sizeof file_13},
-    {"files-markdown.js", file_14, sizeof file_14},
-    {"files-names.js", file_15, sizeof file_15},
-    {"files-natural.js", file_16, sizeof file_16},
-    {"files-overview.js", file_17, sizeof file_17},
-    {"files-picks.js", file_18, sizeof file_18},
-    {"files-preview.js", file_19, sizeof file_19},
-    {"files-scroll.js", file_20, sizeof file_20},
-    {"files-search.js", file_21, sizeof file_21},
-    {"files-seek.js", file_22, sizeof file_22},
-    {"files-select.js", file_23, sizeof file_23},
-    {"files-source.js", file_24, sizeof file_24},
-    {"files-thumbs.js", file_25, sizeof file_25},
-    {"files-tree.js", file_26, sizeof file_26},
-    {"files-undo.js", file_27, sizeof file_27},
-    {"files-upload.js", file_28, sizeof file_28},
-    {"files.css", file_29, sizeof file_29},
-    {"files.js", file_30, sizeof file_30},
-    {"icons.svg", file_31, sizeof file_31},
-    {"index.html", file_32, sizeof file_32},
-    {"invitations.js", file_33, sizeof file_33},
-    {"language.js", file_34, sizeof file_34},
-    {"log.js", file_35, sizeof file_35},
-    {"menu.js", file_36, sizeof file_36},
-    {"mounts.js", file_37, sizeof file_37},
-    {"pairing.js", file_38, sizeof file_38},
-    {"parts.js", file_39, sizeof file_39},
-    {"reach.js", file_40, sizeof file_40},
-    {"ready.js", file_41, sizeof file_41},
-    {"refused.js", file_42, sizeof file_42},
-    {"settings-patterns.js", file_43, sizeof file_43},
-    {"settings-row.js", file_44, sizeof file_44},
-    {"settings-words.js", file_45, sizeof file_45},
-    {"settings.js", file_46, sizeof file_46},
-    {"sha256.js", file_47, sizeof file_47},
-    {"style.css", file_48, sizeof file_48},
-    {"upload.js", file_49, sizeof file_49},
-    {"views.css", file_50, sizeof file_50},
-    {"words.js", file_51, sizeof file_51},
+    {"files-full.js", file_13, sizeof file_13},
+    {"files-list.js", file_14, sizeof file_14},
+    {"files-look.js", file_15, sizeof file_15},
+    {"files-markdown.js", file_16, sizeof file_16},
+    {"files-names.js", file_17, sizeof file_17},
+    {"files-natural.js", file_18, sizeof file_18},
+    {"files-overview.js", file_19, sizeof file_19},
+    {"files-picks.js", file_20, sizeof file_20},
+    {"files-preview.js", file_21, sizeof file_21},
+    {"files-rows.js", file_22, sizeof file_22},
+    {"files-scroll.js", file_23, sizeof file_23},
+    {"files-search.js", file_24, sizeof file_24},
+    {"files-seek.js", file_25, sizeof file_25},
+    {"files-select.js", file_26, sizeof file_26},
+    {"files-source.js", file_27, sizeof file_27},
+    {"files-thumbs.js", file_28, sizeof file_28},
+    {"files-tiles.js", file_29, sizeof file_29},
+    {"files-tree.js", file_30, sizeof file_30},
+    {"files-undo.js", file_31, sizeof file_31},
+    {"files-upload.js", file_32, sizeof file_32},
+    {"files.css", file_33, sizeof file_33},
+    {"files.js", file_34, sizeof file_34},
+    {"icons.svg", file_35, sizeof file_35},
+    {"index.html", file_36, sizeof file_36},
+    {"invitations.js", file_37, sizeof file_37},
+    {"language.js", file_38, sizeof file_38},
+    {"log.js", file_39, sizeof file_39},
+    {"menu.js", file_40, sizeof file_40},
+    {"mounts.js", file_41, sizeof file_41},
+    {"pairing.js", file_42, sizeof file_42},
+    {"parts.js", file_43, sizeof file_43},
+    {"reach.js", file_44, sizeof file_44},
+    {"ready.js", file_45, sizeof file_45},
+    {"refused.js", file_46, sizeof file_46},
+    {"settings-patterns.js", file_47, sizeof file_47},
+    {"settings-row.js", file_48, sizeof file_48},
+    {"settings-words.js", file_49, sizeof file_49},
+    {"settings.js", file_50, sizeof file_50},
+    {"sha256.js", file_51, sizeof file_51},
+    {"style.css", file_52, sizeof file_52},
+    {"upload.js", file_53, sizeof file_53},
+    {"views.css", file_54, sizeof file_54},
+    {"words.js", file_55, sizeof file_55},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }
