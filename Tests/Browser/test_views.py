@@ -429,6 +429,18 @@ def test_two_agents_are_paired_by_the_page(page, tabs, strangers):
     wait_until(lambda: phone.folder("music").get("mode") == "selective", what="the folder is here", child=phone)
 
 
+def test_the_search_is_one_key_away(page, laptop):
+    for view in ("devices", "log", "attention"):
+        page.go(view)
+        page.wait(lambda: page.has(f"main.{view}"), view)
+        page.press("/")
+        page.wait(lambda: page.script("return document.activeElement.placeholder") == "Search names" and page.address.startswith("#/files"), "the search")
+    # In a field it is a character.
+    page.press("/")
+    assert page.script("return document.activeElement.value") == "/"
+    page.press(Keys.ESCAPE)
+
+
 def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     page.go("devices", "add")
     other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
