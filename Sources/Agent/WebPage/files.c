@@ -116,114 +116,118 @@ static const unsigned char file_27[] = {
 };
 
 static const unsigned char file_28[] = {
-#embed "page/files-thumbs.js"
+#embed "page/files-space.js"
 };
 
 static const unsigned char file_29[] = {
-#embed "page/files-tiles.js"
+#embed "page/files-thumbs.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/files-tree.js"
+#embed "page/files-tiles.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/files-undo.js"
+#embed "page/files-tree.js"
 };
 
 static const unsigned char file_32[] = {
-#embed "page/files-upload.js"
+#embed "page/files-undo.js"
 };
 
 static const unsigned char file_33[] = {
-#embed "page/files.css"
+#embed "page/files-upload.js"
 };
 
 static const unsigned char file_34[] = {
-#embed "page/files.js"
+#embed "page/files.css"
 };
 
 static const unsigned char file_35[] = {
-#embed "page/icons.svg"
+#embed "page/files.js"
 };
 
 static const unsigned char file_36[] = {
-#embed "page/index.html"
+#embed "page/icons.svg"
 };
 
 static const unsigned char file_37[] = {
-#embed "page/invitations.js"
+#embed "page/index.html"
 };
 
 static const unsigned char file_38[] = {
-#embed "page/language.js"
+#embed "page/invitations.js"
 };
 
 static const unsigned char file_39[] = {
-#embed "page/log.js"
+#embed "page/language.js"
 };
 
 static const unsigned char file_40[] = {
-#embed "page/menu.js"
+#embed "page/log.js"
 };
 
 static const unsigned char file_41[] = {
-#embed "page/mounts.js"
+#embed "page/menu.js"
 };
 
 static const unsigned char file_42[] = {
-#embed "page/pairing.js"
+#embed "page/mounts.js"
 };
 
 static const unsigned char file_43[] = {
-#embed "page/parts.js"
+#embed "page/pairing.js"
 };
 
 static const unsigned char file_44[] = {
-#embed "page/reach.js"
+#embed "page/parts.js"
 };
 
 static const unsigned char file_45[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_46[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_47[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_48[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_49[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_50[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_51[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_52[] = {
-#embed "page/style.css"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_53[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_54[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_55[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_56[] = {
 #embed "page/words.js"
 };
 
@@ -260,34 +264,35 @@ static const struct web_page_file files[] = {
     {"files-seek.js", file_25, sizeof file_25},
     {"files-select.js", file_26, sizeof file_26},
     {"files-source.js", file_27, sizeof file_27},
-    {"files-thumbs.js", file_28, sizeof file_28},
-    {"files-tiles.js", file_29, sizeof file_29},
-    {"files-tree.js", file_30, sizeof file_30},
-    {"files-undo.js", file_31, sizeof file_31},
-    {"files-upload.js", file_32, sizeof file_32},
-    {"files.css", file_33, sizeof file_33},
-    {"files.js", file_34, sizeof file_34},
-    {"icons.svg", file_35, sizeof file_35},
-    {"index.html", file_36, sizeof file_36},
-    {"invitations.js", file_37, sizeof file_37},
-    {"language.js", file_38, sizeof file_38},
-    {"log.js", file_39, sizeof file_39},
-    {"menu.js", file_40, sizeof file_40},
-    {"mounts.js", file_41, sizeof file_41},
-    {"pairing.js", file_42, sizeof file_42},
-    {"parts.js", file_43, sizeof file_43},
-    {"reach.js", file_44, sizeof file_44},
-    {"ready.js", file_45, sizeof file_45},
-    {"refused.js", file_46, sizeof file_46},
-    {"settings-patterns.js", file_47, sizeof file_47},
-    {"settings-row.js", file_48, sizeof file_48},
-    {"settings-words.js", file_49, sizeof file_49},
-    {"settings.js", file_50, sizeof file_50},
-    {"sha256.js", file_51, sizeof file_51},
-    {"style.css", file_52, sizeof file_52},
-    {"upload.js", file_53, sizeof file_53},
-    {"views.css", file_54, sizeof file_54},
-    {"words.js", file_55, sizeof file_55},
+    {"files-space.js", file_28, sizeof file_28},
+    {"files-thumbs.js", file_29, sizeof file_29},
+    {"files-tiles.js", file_30, sizeof file_30},
+    {"files-tree.js", file_31, sizeof file_31},
+    {"files-undo.js", file_32, sizeof file_32},
+    {"files-upload.js", file_33, sizeof file_33},
+    {"files.css", file_34, sizeof file_34},
+    {"files.js", file_35, sizeof file_35},
+    {"icons.svg", file_36, sizeof file_36},
+    {"index.html", file_37, sizeof file_37},
+    {"invitations.js", file_38, sizeof file_38},
+    {"language.js", file_39, sizeof file_39},
+    {"log.js", file_40, sizeof file_40},
+    {"menu.js", file_41, sizeof file_41},
+    {"mounts.js", file_42, sizeof file_42},
+    {"pairing.js", file_43, sizeof file_43},
+    {"parts.js", file_44, sizeof file_44},
+    {"reach.js", file_45, sizeof file_45},
+    {"ready.js", file_46, sizeof file_46},
+    {"refused.js", file_47, sizeof file_47},
+    {"settings-patterns.js", file_48, sizeof file_48},
+    {"settings-row.js", file_49, sizeof file_49},
+    {"settings-words.js", file_50, sizeof file_50},
+    {"settings.js", file_51, sizeof file_51},
+    {"sha256.js", file_52, sizeof file_52},
+    {"style.css", file_53, sizeof file_53},
+    {"upload.js", file_54, sizeof file_54},
+    {"views.css", file_55, sizeof file_55},
+    {"words.js", file_56, sizeof file_56},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }
