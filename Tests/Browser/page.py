@@ -123,6 +123,11 @@ class Page:
             return True
         self.wait(pressed, f"{role} {name!r}")
 
+    def choose(self, menu, item, within="body"):
+        """An item of an overflow menu."""
+        self.click(menu, within=within)
+        self.click(item, within=".menu")
+
     def answer(self, choice):
         """Clicks a choice of the dialog that asks, and waits until it is gone."""
         self.wait(lambda: self.has("dialog[open]"), "a dialog")

@@ -21,11 +21,11 @@ def setting(module_lab):
     agent, nas = module_lab.agent("laptop"), module_lab.syncthing("nas")
     module_lab.introduce(agent, nas)
     there = module_lab.folder_path(nas, FOLDER)
-    for name in ("Papers/letter.txt", "Papers/old.txt"):
+    for name in ("Papers/letter.txt", "Papers/old.txt", "Photos/broken.jpg"):
         harness.write(os.path.join(there, name), b"a letter\n")
     agent.here = module_lab.share(agent, FOLDER, nas, mode="full")
     agent.run("folder", "set", FOLDER, "versions=simple")
-    agent.wait_global(FOLDER, 2)
+    agent.wait_global(FOLDER, 3)
     wait_until(lambda: os.path.exists(os.path.join(agent.here, "Papers/old.txt")), 30, "the files are here")
     harness.write(os.path.join(there, "Papers/letter.txt"), b"another letter\n")
     os.remove(os.path.join(there, "Papers/old.txt"))
@@ -78,6 +78,28 @@ def test_search_filters_have_no_violation(page, setting):
     page.resize(PHONE)
     assert page.overflow() <= 0
     page.screenshot("search-filters-phone")
+
+
+def test_a_grid_and_the_whole_window_have_no_violation(page, setting):
+    page.log_in(setting).go("files", FOLDER, "Photos")
+    page.click("Show as a grid")
+    page.wait(lambda: page.text(".tile .name-text") == "broken.jpg", "the tile")
+    try:
+        judge(page)
+        page.find(".tile .name-text").click()
+        page.wait_text("dialog.full .preview", "This browser cannot show it.")
+        judge(page)
+        page.press(Keys.ESCAPE)
+        page.wait(lambda: not page.has("dialog.full"), "closed")
+    finally:
+        page.script("localStorage.removeItem('synctrain-grids')")
+
+
+def test_adding_a_device_has_no_violation(page, setting):
+    for way in ("pair", "invite", "add"):
+        page.log_in(setting).go("devices", way)
+        page.wait(lambda: page.find(f"#way-{way}").is_displayed(), "the way")
+        judge(page)
 
 
 def test_deleted_files_have_no_violation(page, setting):

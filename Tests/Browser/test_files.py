@@ -18,6 +18,26 @@ from selenium.webdriver.support.select import Select
 
 FOLDER = "home"
 HOSTILE = ["<img src=x onerror=alert(1)>.txt", "holiday\u202egpj.exe", "\"><script>alert(2)</script>", "a&amp;b.txt"]
+TOP = ["Documents", "Films", "Many", "Notes", "Odd", "Photos"]
+HOSTILE_TEXT = """# A <img src=x onerror="document.title = 'taken'"> day
+
+Some *soft* and **strong** words, `code <b>`, and snake_case_names.
+
+- one
+  - inner
+- [x] done
+
+[here](https://example.org/a) [bad](javascript:document.title='taken') [data](data:text/html;base64,PHNjcmlwdD4=) [own](/v1/status)
+![a picture](https://example.org/tracker.png) <script>document.title = 'taken'</script> [<img src=x onerror=alert(1)>](https://example.org/b)
+
+| name | size |
+|------|-----:|
+| a    | **2** |
+
+```sh
+echo "<img src=x onerror=alert(1)>"
+```
+"""
 MANY = 20_000
 FILM = "Films/Summer at the lake.webm"
 
@@ -55,6 +75,7 @@ def make_library(root):
     write(root, "Documents/Scans.zip", archive.getvalue())
     write(root, "Documents/Lease.pdf", red_document())
     write(root, "Documents/page.html", "<script>parent.document.title = 'taken'; document.cookie = 'taken=1'; fetch('/v1/status')</script>")
+    write(root, "Notes/day.md", HOSTILE_TEXT)
     for name in HOSTILE:
         write(root, f"Odd/{name.replace('/', '')}", "odd\n")
     os.makedirs(os.path.join(root, "Many"))
@@ -124,7 +145,7 @@ def files(setting, page):
         setting.origin, setting.is_logged_in = page.origin, True
     page.origin = setting.origin
     page.driver.get(f"{setting.origin}/#/files/{FOLDER}")
-    at(page, "Documents", "Films", "Many", "Odd", "Photos")
+    at(page, *TOP)
     yield page
     # What a test kept is let go, whatever became of it.
     kept = [f"{FOLDER}:{line['path']}" for line in setting.agent.records("select", "--list")]
@@ -408,6 +429,35 @@ def test_pictures_texts_and_archives_are_looked_at(files, setting):
         page.answer("Close")
 
 
+def test_markdown_is_drawn_and_nothing_of_it_runs(files, setting):
+    page = files
+    open_file(page, "Notes", "day.md")
+    page.wait_text(".markdown h4", "A <img src=x")
+    assert page.texts(".markdown strong") == ["strong", "2"] and page.text(".markdown em") == "soft"
+    assert page.text(".markdown pre") == 'echo "<img src=x onerror=alert(1)>"'
+    assert page.texts(".markdown ul ul li") == ["inner"] and page.texts(".markdown th") == ["name", "size"]
+    # Links lead to the web or nowhere; nothing is loaded, and HTML is words.
+    links = page.script("return [...document.querySelectorAll('.markdown a')].map((a) => [a.href, a.rel, a.target])")
+    assert links == [[f"https://example.org/{end}", "noopener noreferrer", "_blank"] for end in "ab"]
+    assert not page.has(".markdown :is(img, script, iframe, style, input)")
+    assert "[a picture]" in page.text(".markdown") and "<script>" in page.text(".markdown") and "bad" in page.text(".markdown")
+    assert page.script("return document.title") != "taken"
+    assert "example.org" not in str(page.script("return performance.getEntriesByType('resource').map((e) => e.name)"))
+    page.click("As written")
+    page.wait(lambda: page.script("return document.querySelector('.preview pre').textContent") == HOSTILE_TEXT, "as it is written")
+    page.click("As written")
+    page.wait(lambda: page.has(".markdown h4"), "as it is meant")
+    assert page.nameless() == []
+
+
+def test_markdown_of_signs_alone_is_drawn(files):
+    page = files
+    texts = ["[" * 65536, "_a" * 32768, "`a" * 32768, " " * 65536 + "x", "**a *b " * 9000, "```\n" * 16000, "> " * 32768, "|-" * 32768, "  - x\n" * 8000]
+    counts = page.script_async("const { markdown } = await import('/page/files-markdown.js');"
+                               "return arguments[0].map((text) => markdown(text).length)", texts)
+    assert len(counts) == len(texts) and all(counts[:3] + counts[4:]), counts
+
+
 def test_a_document_is_looked_at(files, setting):
     page = files
     open_file(page, "Documents", "Lease.pdf")
@@ -681,7 +731,7 @@ def test_it_fits_every_window(files, size, factor):
         page.click("Folders")
         page.wait(lambda: page.find(".folders").is_displayed(), "the tree")
         page.find(".folders [role=treeitem] .label").click()
-        at(page, "Documents", "Films", "Many", "Odd", "Photos")
+        at(page, *TOP)
         assert not page.find(".folders").is_displayed()
 
 

@@ -203,7 +203,7 @@ def test_a_choice_over_a_conflict_can_be_undone(shown, setting):
     page.go("attention")
     card = '[data-conflict="plan.txt"]'
     page.wait(lambda: page.has(card), "the conflict")
-    page.click("Keep mine", within=card)
+    page.choose("More actions for plan.txt", "Keep mine", within=card)
     wait_until(lambda: read(setting.here(KEPT, "plan.txt")) == b"mine\n", 30, "mine is in the place")
     undo(page, "Resolved")
     setting.both(KEPT, "plan.txt", b"theirs\n")

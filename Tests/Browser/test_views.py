@@ -294,6 +294,11 @@ def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
 
 # MARK: Devices
 
+def unfold(page, within):
+    """Opens what is folded there, and what is folded in that."""
+    page.script("for (const details of document.querySelectorAll(`${arguments[0]} details`)) details.open = true", within)
+
+
 def begin_pairing(page):
     page.go("devices", "pair")
     page.click("Start pairing")
@@ -429,6 +434,35 @@ def test_two_agents_are_paired_by_the_page(page, tabs, strangers):
     wait_until(lambda: phone.folder("music").get("mode") == "selective", what="the folder is here", child=phone)
 
 
+def test_there_is_one_way_to_add_a_device(page, laptop):
+    page.go("devices")
+    page.wait(lambda: page.named("Add device"), "the button")
+    assert not any(page.find(f"#way-{way}").is_displayed() for way in ("pair", "invite", "add"))
+    page.click("Add device")
+    page.wait(lambda: page.named("Start pairing"), "devices nearby come first")
+    assert page.text("section.part h2:focus") == "Add a device"
+    page.script("document.getElementById('tab-pair').focus()")
+    page.press(Keys.ARROW_RIGHT)
+    page.wait(lambda: page.find("#way-invite").is_displayed() and not page.find("#way-pair").is_displayed(), "invitations")
+    page.press(Keys.ARROW_RIGHT)
+    page.wait(lambda: page.text("#own-id") == laptop.id, "the own id beside the field for the other one")
+    page.click("Close", within="main.devices")
+    page.wait(lambda: page.script("return document.activeElement.textContent") == "Add device", "the focus is back")
+    assert not page.find("#way-add").is_displayed()
+
+
+def test_the_search_is_one_key_away(page, laptop):
+    for view in ("devices", "log", "attention"):
+        page.go(view)
+        page.wait(lambda: page.has(f"main.{view}"), view)
+        page.press("/")
+        page.wait(lambda: page.script("return document.activeElement.placeholder") == "Search names" and page.address.startswith("#/files"), "the search")
+    # In a field it is a character.
+    page.press("/")
+    assert page.script("return document.activeElement.value") == "/"
+    page.press(Keys.ESCAPE)
+
+
 def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     page.go("devices", "add")
     other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
@@ -441,17 +475,15 @@ def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     page.named("Name", "textbox", "form.form:has([placeholder^='8 groups'])").send_keys("old phone", Keys.ENTER)
     device = card(page, "device", other)
     assert other in ids(laptop) and "old phone" in page.text(device)
-    page.find(f"{device} summary").click()
+    page.find(f"{device} > [data-part=advanced] > summary").click()
     name = page.named("Name", "textbox", device)
     name.clear()
     name.send_keys("older phone", Keys.ENTER)
     page.wait_text(f"{device} h3", "older phone")
-    page.click("More actions for older phone", within=device)
-    page.click("Remove this device…", within=".menu")
+    page.choose("More actions for older phone", "Remove this device…", within=device)
     page.answer("Cancel")
     assert other in ids(laptop)
-    page.click("More actions for older phone", within=device)
-    page.click("Remove this device…", within=".menu")
+    page.choose("More actions for older phone", "Remove this device…", within=device)
     page.answer("Remove device")
     page.wait(lambda: not page.has(device), "the card is gone")
     assert other not in ids(laptop)
@@ -460,7 +492,7 @@ def test_a_device_is_added_by_its_id(page, laptop, module_lab):
 def test_an_id_is_read_from_a_picture_where_the_browser_can(page, laptop, module_lab):
     code = module_lab.path("code.png")
     write(code, picture(3))
-    page.go("devices")
+    page.go("devices", "add")
     page.wait(lambda: page.has("[placeholder^='8 groups']"), "the form")
     has = page.script("return 'BarcodeDetector' in window")
     assert page.has("input[type=file]") == has
@@ -471,7 +503,7 @@ def test_an_id_is_read_from_a_picture_where_the_browser_can(page, laptop, module
             constructor(options) { this.formats = options.formats; }
             async detect(picture) { return picture.width === 320 && this.formats[0] === "qr_code" ? window.found : null; }
         };""")
-    page.go("devices")
+    page.go("devices", "add")
     page.wait(lambda: page.has("input[type=file]"), "the picture's field")
     page.find("input[type=file]").send_keys(code)
     page.wait_text("[role=alert].whole", "No QR code found in this picture")
@@ -485,6 +517,7 @@ def test_a_role_is_set(page, laptop, two):
     nas = two[1]
     page.go("devices")
     device = card(page, "device", nas.id)
+    page.find(f"{device} > [data-part=sharing] > summary").click()
     choose(page, "Role in photos", "may read", device)
     wait_until(lambda: laptop.folder("photos")["roles"] == {nas.id: "read"}, what="the role", child=laptop)
     choose(page, "Role in photos", "may read and change", device)
@@ -494,10 +527,14 @@ def test_a_role_is_set(page, laptop, two):
 def test_the_ways_to_a_device_are_shown(page, laptop, two, module_lab):
     laptop.wait_connected(two[1].id)
     page.go("devices")
-    ways = f"{card(page, 'device', two[1].id)} details:last-of-type"
-    page.find(f"{ways} summary").click()
-    page.wait_text(ways, "in use (")
-    page.find("main.devices section.part:last-of-type details summary").click()
+    device = card(page, "device", two[1].id)
+    page.wait_text(f"{device} .state-line", "Connected over TCP")
+    # What is technical is not seen before it is asked for.
+    assert two[1].id not in page.text(device) and "127.0.0.1" not in page.text(device)
+    unfold(page, device)
+    page.wait_text(f"{device} [data-part=reach]", "in use (")
+    assert two[1].id in page.text(device)
+    unfold(page, "main.devices section.part:last-of-type")
     page.wait_text("main.devices", "discovery servers")
     page.wait_text("main.devices", "Nothing is told to any server.")
 
@@ -506,14 +543,17 @@ def test_addresses_that_fail_are_counted(page, laptop, module_lab):
     other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
     laptop.run("device", "add", other, "--name", "old phone", "--address", "tcp://127.0.0.1:1")
     page.go("devices")
-    page.wait_text(card(page, "device", other), "1 failed: see “Connections and addresses tried”")
+    device = card(page, "device", other)
+    page.wait_text(f"{device} .state-line", "Never connected yet")
+    unfold(page, device)
+    page.wait_text(device, "1 failed: see “Connections and addresses tried”")
     laptop.run("device", "remove", other, "--yes")
 
 
 def test_others_are_asked_whether_they_can_connect(page, laptop, two):
     laptop.wait_connected(two[1].id)
     page.go("devices")
-    page.find("main.devices section.part:last-of-type details summary").click()
+    unfold(page, "main.devices section.part:last-of-type")
     page.click("Test")
     # Both are on loopback, which is no address to test.
     page.wait_text("main.devices", "nas (in this network) tested nothing: no address of this device is known that it could test")
@@ -537,7 +577,7 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     page.wait(lambda: not page.has(waiting), "nobody waits any more")
     # Rests, and does not any more.
     device = card(page, "device", guest.id)
-    page.click("Pause guest", within=device)
+    page.choose("More actions for guest", "Pause", within=device)
     laptop.wait_disconnected(guest.id)
     page.click("Resume guest", within=device)
     laptop.wait_connected(guest.id)
@@ -600,10 +640,10 @@ def test_a_conflict_is_resolved(page, laptop, two, module_lab):
     assert "this device" in page.texts(f"{shown} .side")[0] and "nas" in page.texts(f"{shown} .side")[1]
     page.screenshot("attention")
     page.wait(lambda: page.text(".bar nav a[aria-current] .badge").startswith("1"), "nothing else to review")
-    page.click("Keep mine", within=shown)
+    page.choose("More actions for Lisbon/plan.txt", "Keep mine", within=shown)
     page.answer("Cancel")
     assert read(here(module_lab, "Lisbon/plan.txt")) == THEIRS.encode()
-    page.click("Keep mine", within=shown)
+    page.choose("More actions for Lisbon/plan.txt", "Keep mine", within=shown)
     page.answer("Keep mine")
     page.wait(lambda: not page.has(shown), "it is settled")
     for root in (here(module_lab), there(module_lab)):
@@ -686,7 +726,7 @@ def test_halted_folders_are_repaired_and_confirmed(page, laptop, two, module_lab
     laptop.wait_state("photos", "idle")
     empty(here(module_lab))
     card(page, "stopped", "photos")
-    page.click("Confirm the deletion…", within=stopped)
+    page.choose("More actions for photos", "Confirm the deletion…", within=stopped)
     page.wait_text("dialog", "to delete")
     assert files <= set(os.listdir(there(module_lab)))
     page.answer("Delete everywhere")
@@ -730,7 +770,7 @@ def test_a_refused_change_is_given_back_and_accepted(page, laptop, two, module_l
     page.click("Revert one.txt")
     page.answer("Revert")
     wait_until(lambda: read(there(module_lab, "one.txt")) == b"ours", what="it is given back", child=nas)
-    page.click("Accept two.txt")
+    page.choose("More actions for two.txt", "Accept…")
     page.answer("Accept")
     wait_until(lambda: read(here(module_lab, "two.txt")) == b"theirs, though they may only read", what="it counts", child=laptop)
     laptop.run("folder", "role", "photos", nas.id, "write")

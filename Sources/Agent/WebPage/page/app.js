@@ -9,7 +9,7 @@ import { plural, t } from "./words.js";
  * A view is a module with `title`, `icon`, and `mount(root, app)`, which draws into `root` and returns
  * `{ route(parts), unmount() }`: `route` is called with the decoded parts of the address behind the view's name, at once and
  * whenever they change; `unmount` ends what the view began. Optional: `badge(status)`, a number for the view's link; of what `mount`
- * returns, `unsaved()`, the names of what was typed and not saved.
+ * returns, `unsaved()`, the names of what was typed and not saved, and `find()`, which puts the focus into its search.
  */
 const names = ["files", "activity", "devices", "attention", "settings", "log"];
 const views = new Map();
@@ -72,6 +72,8 @@ let isLoggedOut = false;
 let kept = null;
 let isAsking = false;
 let isListening = false;
+/** Whether the view that is on its way gets the focus into its search. */
+let isFinding = false;
 
 function address(view, ...parts) {
   return "#/" + [view, ...parts].map(encodeURIComponent).join("/");
@@ -79,7 +81,7 @@ function address(view, ...parts) {
 
 /**
  * A question in a dialog: `{title, body, choices: [{label, value, kind?}]}`, body text or nodes. The promise ends with the
- * chosen value, or null for Escape. The first choice has the focus: put the safe one first.
+ * chosen value, or null for Escape. The first choice has the focus: put the safe one first; or a field with `autofocus`.
  */
 function ask({ title, body, choices }) {
   return new Promise((resolve) => {
@@ -91,7 +93,13 @@ function ask({ title, body, choices }) {
     dialog.addEventListener("cancel", (event) => { event.preventDefault(); finish(null); });
     document.body.append(dialog);
     dialog.showModal();
-    dialog.querySelector(".choices button")?.focus();
+    // Enter in a field is the button that goes on.
+    dialog.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !event.target.matches("input:not([type=checkbox], [type=radio], [readonly])")) return;
+      event.preventDefault();
+      dialog.querySelector(".choices .main")?.click();
+    });
+    (dialog.querySelector("[autofocus]") ?? dialog.querySelector(".choices button"))?.focus();
   });
 }
 
@@ -131,13 +139,23 @@ function undoByKey(event) {
   last.click();
 }
 
+/** `/` leads to the search of files from everywhere but a field, a question or a menu. */
+function findByKey(event) {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isLoggedOut) return;
+  if (document.querySelector("dialog[open]") || event.target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [role=menu]")) return;
+  event.preventDefault();
+  if (shown.name === "files") return shown.view.find();
+  isFinding = true;
+  app.go("files");
+}
+
 async function load() {
   refreshing = null;
   const version = app.status?.version;
   try {
     app.status = await api.get("status");
   } catch (error) {
-    if (error.status !== 401) document.getElementById("state").textContent = error.message;
+    if (error.status !== 401) sayState(error.message);
     return;
   }
   // An agent of another version may have another page.
@@ -149,13 +167,18 @@ async function load() {
   for (const listen of statusListeners) listen(app.status);
 }
 
+/** At the right of the bar, where it may be cut off. */
+function sayState(text) {
+  const state = document.getElementById("state");
+  state.textContent = state.title = text;
+}
+
 function drawBar() {
   const { status } = app;
   document.getElementById("device").textContent = status.name;
   const connected = status.devices.filter((device) => device.connected).length;
   const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
-  document.getElementById("state").textContent =
-    [t`${connected} of ${status.devices.length} devices connected`, working > 0 && plural(working, "{1} folder active", "{1} folders active")].filter(Boolean).join(", ");
+  sayState([t`${connected} of ${status.devices.length} devices connected`, working > 0 && plural(working, "{1} folder active", "{1} folders active")].filter(Boolean).join(", "));
   drawLinks();
 }
 
@@ -182,6 +205,7 @@ async function follow() {
     });
     isAsking = false;
     if (choice !== "leave") {
+      isFinding = false;
       history.replaceState(null, "", shown.address || "#");
       return;
     }
@@ -205,6 +229,8 @@ function show() {
   }
   shown.address = location.hash;
   shown.view.route?.(parts.slice(1));
+  if (isFinding) shown.view.find?.();
+  isFinding = false;
 }
 
 /** Shows how to log in until this browser is logged in again, here or in another tab. What was typed is kept out of sight. */
@@ -280,7 +306,7 @@ async function begin() {
     for (const listen of eventListeners) listen(event);
   }, () => app.refresh(), (isConnected) => {
     document.body.classList.toggle("away", !isConnected);
-    if (!isConnected) document.getElementById("state").textContent = t`The agent does not answer; retrying.`;
+    if (!isConnected) sayState(t`The agent does not answer; retrying.`);
     else app.refresh();
   });
 }
@@ -292,6 +318,7 @@ for (const name of names) views.set(name, await import(`./${name}.js`));
 api.onLoggedOut(showLogin);
 window.addEventListener("hashchange", follow);
 document.addEventListener("keydown", undoByKey);
+document.addEventListener("keydown", findByKey);
 window.addEventListener("beforeunload", (event) => { if (unsaved().length > 0) event.preventDefault(); });
 drawLinks();
 begin();

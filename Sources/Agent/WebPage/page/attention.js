@@ -3,6 +3,8 @@
 import { h } from "./dom.js";
 import { conflicts } from "./conflicts.js";
 import { extraneous } from "./extraneous.js";
+import { freeSpace } from "./files-space.js";
+import { moreButton } from "./menu.js";
 import { refused } from "./refused.js";
 import { act, draw, isFailed, section, soon, stateName } from "./parts.js";
 import { bytes, plural, said, t } from "./words.js";
@@ -22,7 +24,8 @@ export function mount(root, app) {
   const held = section(t`Deletions to confirm`);
   const waiting = section(t`Pending devices and folders`);
   const well = h("div", { class: "well", hidden: true, role: "status" }, h("p", { class: "sign", "aria-hidden": "true" }, "✓"),
-    h("h2", {}, t`Nothing needs attention`), h("p", { class: "quiet" }, t`No halted folders, no deletions to confirm, no conflicts, and no pending devices or folders.`));
+    h("h2", {}, t`Nothing needs attention`), h("p", { class: "quiet" }, t`No halted folders, no deletions to confirm, no conflicts, and no pending devices or folders.`),
+    h("p", {}, h("a", { href: app.address("files") }, t`To the files`), " · ", h("a", { href: app.address("activity") }, t`To the activity`)));
   const loaded = new Set();
   const parts = [conflicts, extraneous, refused].map((make) => make(app, () => { loaded.add(make); drawWell(); }));
   stopped.element.hidden = held.element.hidden = waiting.element.hidden = true;
@@ -41,9 +44,9 @@ export function mount(root, app) {
     loaded.add(loadPending);
     draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
       pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
-        h("a", { href: app.address("devices", "pending") }, t`View`))),
+        h("a", { class: "button", href: app.address("devices", "pending") }, t`View`))),
       pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
-        h("a", { href: app.address("devices", "pending") }, t`View`)))));
+        h("a", { class: "button", href: app.address("devices", "pending") }, t`View`)))));
     drawWell();
   });
 
@@ -77,7 +80,12 @@ export function mount(root, app) {
           h("a", { href: app.address("files", folder.id) }, t`Files`))),
         folder.state.startsWith("halted-") && h("div", { class: "tools" },
           act(t`Restore the files…`, () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
-          canConfirm && act(t`Confirm the deletion…`, () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
+          moreButton(t`More actions for ${folder.label || folder.id}`, () => [
+            { label: t`Settings`, run: () => app.go("settings", "folder", folder.id) },
+            canConfirm && { label: t`Confirm the deletion…`, kind: "danger", run: () => settle(folder, "confirm") },
+          ], { "data-key": `more ${folder.id}` })),
+        folder.state === "low-space" && h("div", { class: "tools" },
+          act(t`Free space…`, () => freeSpace(app, folder), { class: "main", "data-key": `free ${folder.id}` })));
     }));
   }
 

@@ -2,6 +2,7 @@
 import { h, reference, when } from "./dom.js";
 import { act, draw, section, soon } from "./parts.js";
 import { difference } from "./diff.js";
+import { moreButton } from "./menu.js";
 import { bytes, dateTime, number, t } from "./words.js";
 
 const shown = 25;
@@ -50,7 +51,10 @@ export function conflicts(app, done) {
       h("summary", {}, t`Differences`), text);
     const choices = h("div", { class: "tools" },
       act(t`Keep both`, () => settle(conflict, "both"), { class: "main" }),
-      act(t`Keep mine`, () => settle(conflict, "mine")), act(t`Keep theirs`, () => settle(conflict, "theirs")));
+      moreButton(t`More actions for ${conflict.path}`, () => [
+        { label: t`Keep mine`, run: () => settle(conflict, "mine") }, { label: t`Keep theirs`, run: () => settle(conflict, "theirs") }, null,
+        { label: t`View in Files`, run: () => app.go("files", conflict.folder, ...conflict.path.split("/")) },
+      ]));
     const card = h("article", { class: "card", "data-conflict": conflict.path },
       h("header", {}, h("h3", { tabindex: "-1" }, conflict.path), h("span", { class: "quiet" }, t`in ${app.folderName(conflict.folder)}`)),
       h("div", { class: "sides" }, side(t`Mine`, conflict.folder, conflict.mine, conflict.path), side(t`Theirs`, conflict.folder, conflict.theirs, conflict.path)),

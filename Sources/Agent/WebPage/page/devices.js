@@ -1,10 +1,9 @@
 // This device and the others: links, who may do what, and how new ones come in.
+import { addDevice } from "./devices-add.js";
 import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
-import { invitations } from "./invitations.js";
 import { moreButton } from "./menu.js";
-import { pairing } from "./pairing.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { reachViews } from "./reach.js";
 import { bytes, dateTime, number, rate, said, t } from "./words.js";
@@ -17,26 +16,21 @@ const modes = [["selective", t`only selected files`], ["full", t`everything`]];
 
 export function mount(root, app) {
   const { api } = app;
+  const adding = addDevice(app);
   const self = section(t`This device`);
   const pending = section(t`Pending devices and folders`);
-  const list = section(t`Other devices`);
-  const near = section(t`Pair a nearby device`);
-  const add = section(t`Add a device by its id`);
+  const list = section(t`Other devices`, adding.button);
   const folder = section(t`Share a new folder`);
-  const invite = section(t`Invitations`);
   list.body.className = "cards";
   pending.element.hidden = true;
-  const none = h("p", { class: "quiet" }, t`No other devices yet: pair a nearby device, or add one by its id.`);
+  const none = h("p", { class: "quiet" }, t`No other devices yet. Add one that is nearby, by an invitation or by its id.`);
   list.element.append(none);
-  root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
-    folder.element, self.element);
+  root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, adding.element, folder.element, self.element);
 
-  const pair = pairing(near.body, app);
-  const invited = invitations(invite.body, app);
   const reach = reachViews(app);
   const facts = h("div", {});
-  self.body.append(facts, doctor(app), reach.ofThis());
-  drawAdd(add.body, app);
+  const technical = h("div", {});
+  self.body.append(facts, doctor(app), h("details", { "data-part": "advanced" }, h("summary", {}, t`Advanced`), technical, reach.ofThis()));
   drawNewFolder(folder.body, app);
 
   const loadPending = soon(async () => {
@@ -52,8 +46,8 @@ export function mount(root, app) {
 
   const cards = new Map();
   const stopStatus = app.onStatus((status) => {
-    drawSelf(facts, status, app);
-    invited.show(status);
+    drawSelf(facts, technical, status);
+    adding.show(status);
     for (const [id, card] of cards) if (!status.devices.some((device) => device.id === id)) { card.element.remove(); cards.delete(id); }
     for (const device of status.devices) {
       let card = cards.get(device.id);
@@ -74,18 +68,19 @@ export function mount(root, app) {
   }, 2000);
   const stopEvents = app.onEvent((event) => {
     if (["device-pending", "folder-pending", "configuration-changed", "gap"].includes(event.type)) loadPending();
-    if (["configuration-changed", "gap"].includes(event.type)) invited.load();
+    if (["configuration-changed", "gap"].includes(event.type)) adding.load();
   });
   loadPending();
 
   return {
     route([part]) {
-      const place = { pair: near, add, invite, pending }[part];
-      place?.element.scrollIntoView();
-      place?.element.querySelector("h2").focus({ preventScroll: true });
+      if (["pair", "invite", "add"].includes(part)) return adding.open(part);
+      if (part !== "pending") return;
+      pending.element.scrollIntoView();
+      pending.element.querySelector("h2").focus({ preventScroll: true });
     },
     unmount() {
-      pair.stop();
+      adding.stop();
       stopStatus();
       reach.stop();
       stopRates();
@@ -95,39 +90,35 @@ export function mount(root, app) {
   };
 }
 
-function drawSelf(body, status, app) {
-  draw(body, [status.device, status.name, status.version, status.listening, status.bluetooth], () => h("div", { class: "self" },
-    h("img", { class: "qr", src: "/v1/devices/qr", alt: t`This device's id as a QR code`,
-      onerror: (event) => { event.target.hidden = true; } }),
-    h("div", {}, h("h3", {}, status.name),
-      h("p", { class: "id", id: "own-id" }, status.device),
-      navigator.clipboard && act(t`Copy id`, () => app.attempt(async () => {
-        await navigator.clipboard.writeText(status.device);
-        app.say(t`Id copied.`);
-      })),
-      h("dl", { class: "pairs" }, h("dt", {}, t`listens on`), h("dd", {}, status.listening.join(", ") || t`nothing`),
-        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [said(status.bluetooth.message, status.bluetooth.text), said(status.bluetooth.remedy, status.bluetooth.remedyText)].filter(Boolean).join(" "))],
-        h("dt", {}, t`version`), h("dd", {}, status.version)))));
+function drawSelf(body, technical, status) {
+  draw(body, [status.name, status.listening.length, status.bluetooth], () => [h("h3", {}, status.name),
+    h("p", {}, status.listening.length > 0 ? t`It accepts connections of other devices.` : t`It accepts no connections; it connects to other devices.`),
+    status.bluetooth && h("p", { class: "quiet" }, t`Bluetooth: ${[said(status.bluetooth.message, status.bluetooth.text), said(status.bluetooth.remedy, status.bluetooth.remedyText)].filter(Boolean).join(" ")}`)]);
+  draw(technical, [status.device, status.version, status.listening], () => h("dl", { class: "pairs" },
+    h("dt", {}, t`id`), h("dd", { class: "id" }, status.device),
+    h("dt", {}, t`listens on`), h("dd", {}, status.listening.join(", ") || t`nothing`), h("dt", {}, t`version`), h("dd", {}, status.version)));
 }
 
 /** A device as a card whose forms keep what is typed into them while what it shows changes. */
 function deviceCard(id, app, reach) {
   const { api } = app;
   const head = h("header", {});
-  const facts = h("dl", { class: "pairs" });
+  const line = h("div", {});
   const rates = h("p", { class: "quiet" });
   const shares = h("div", {});
+  const sharing = h("div", {});
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const isUnchanged = (input) => input !== document.activeElement && input.dataset.typed !== "yes";
   for (const input of [name, addresses]) input.addEventListener("input", () => { input.dataset.typed = "yes"; });
   const technical = h("dl", { class: "pairs" });
-  const settings = h("details", {}, h("summary", {}, t`Advanced`), technical,
+  const advanced = h("details", { "data-part": "advanced" }, h("summary", {}, t`Advanced`), technical,
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field(t`Name`, name), h("button", {}, t`Rename`)),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
-    h("div", { class: "tools" }, h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
-  const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
+    reach.ofDevice(id), h("p", {}, h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
+  const element = h("article", { class: "card", "data-device": id }, head, line, rates, shares,
+    h("details", { "data-part": "sharing" }, h("summary", {}, t`Change what is shared`), sharing), advanced);
   let device = null;
 
   const change = (work, said) => app.attempt(async () => { await work(); if (said) app.say(said); app.refresh(); });
@@ -160,24 +151,24 @@ function deviceCard(id, app, reach) {
       if (isUnchanged(name)) name.value = device.name;
       if (isUnchanged(addresses)) addresses.value = device.addresses.join(", ");
       const label = device.name || id.slice(0, 7);
-      draw(head, [label, device.connected, device.paused, device.pausedUntil], () => [
+      const pause = (paused) => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused }));
+      draw(head, [label, device.paused], () => [
         h("h3", { tabindex: "-1" }, label),
-        h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? t`paused` : device.connected ? t`connected` : t`not connected`),
-        act(device.paused ? t`Resume` : t`Pause`, () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
-          { "aria-label": device.paused ? t`Resume ${label}` : t`Pause ${label}`, "data-key": "pause" }),
+        device.paused ? act(t`Resume`, () => pause(false), { "aria-label": t`Resume ${label}`, "data-key": "resume" }) : null,
         moreButton(t`More actions for ${label}`, () => [
+          device.paused ? null : { label: t`Pause`, run: () => pause(true) },
           { label: t`All settings`, run: () => app.go("settings", "device", id) }, null,
           { label: t`Remove this device…`, kind: "danger", run: remove },
-        ], { "data-key": "more" })]);
+        ].slice(device.paused ? 1 : 0), { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, waysText(device), minute], () => [
-        device.connected
-          ? [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
-          : [h("dt", {}, t`last seen`), h("dd", {}, device.lastSeen ? when(device.lastSeen) : t`never`)],
-        device.pausedUntil && [h("dt", {}, t`paused until`), h("dd", {}, dateTime(device.pausedUntil))],
-        !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError, device.lastErrorText) || waitingText(device))],
-        waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)]]);
-      draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy], () => [
+      draw(line, [device.connected, device.paused, device.pausedUntil, device.transport, device.lastSeen, device.lastError, device.addresses, minute], () => {
+        const reason = !device.connected && !device.paused && (said(device.lastError, device.lastErrorText) || waitingText(device));
+        return [h("p", { class: "state-line" }, h("span", { class: `dot ${device.connected && !device.paused ? "on" : ""}`, "aria-hidden": "true" }), h("span", {}, stateLine(device))),
+          reason && h("p", { class: "quiet" }, reason)];
+      });
+      draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy, device.connected, device.transport, device.address, waysText(device)], () => [
+        device.connected && [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)],
+        waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)],
         device.client && [h("dt", {}, t`program`), h("dd", {}, device.client)],
         h("dt", {}, t`carried`), h("dd", {}, t`${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
         device.introducedBy && [h("dt", {}, t`added by`), h("dd", {}, app.deviceName(device.introducedBy))],
@@ -189,22 +180,34 @@ function deviceCard(id, app, reach) {
   function drawShares(status) {
     const shared = status.folders.filter((folder) => folder.devices.includes(id));
     const others = status.folders.filter((folder) => !folder.devices.includes(id));
-    draw(shares, [shared.map((folder) => [folder.id, folder.label, folder.roles?.[id]]), others.map((folder) => [folder.id, folder.label])], () => {
-      const pick = choice(others.map((folder) => [folder.id, folder.label || folder.id]), undefined, { "aria-label": t`Folder to share` });
+    const roleOf = (folder) => folder.roles?.[id] ?? "write";
+    const called = (folder) => folder.label || folder.id;
+    draw(shares, shared.map((folder) => [folder.id, folder.label, roleOf(folder)]), () => shared.length === 0
+      ? h("p", { class: "quiet" }, t`No shared folders.`)
+      : h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
+        h("a", { href: app.address("files", folder.id) }, called(folder)),
+        h("span", { class: "quiet" }, roles.find(([word]) => word === roleOf(folder))?.[1] ?? roleOf(folder))))));
+    draw(sharing, [shared.map((folder) => [folder.id, folder.label, roleOf(folder)]), others.map((folder) => [folder.id, folder.label])], () => {
+      const pick = choice(others.map((folder) => [folder.id, called(folder)]), undefined, { "aria-label": t`Folder to share` });
       return [
-        shared.length === 0 && h("p", { class: "quiet" }, t`No shared folders.`),
-        h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
-          h("span", {}, folder.label || folder.id),
-          choice(roles, folder.roles?.[id] ?? "write", {
-            "aria-label": t`Role in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
-            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), t`Role saved.`),
-          })))),
+        shared.map((folder) => field(called(folder), choice(roles, roleOf(folder), {
+          "aria-label": t`Role in ${called(folder)}`, "data-key": `role ${folder.id}`,
+          onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), t`Role saved.`),
+        }))),
         others.length > 0 && h("div", { class: "tools" }, pick, act(t`Share`, () => {
           const folder = others.find((one) => one.id === pick.value);
-          return change(() => share(api, folder, [id]), t`${folder.label || folder.id} is now shared with this device.`);
-        }, { "data-key": "share" }))];
+          return change(() => share(api, folder, [id]), t`${called(folder)} is now shared with this device.`);
+        }, { "data-key": "share" })),
+        shared.length + others.length === 0 && h("p", { class: "quiet" }, t`There is no folder on this device yet.`)];
     });
   }
+}
+
+/** How a device stands, in a line. */
+function stateLine(device) {
+  if (device.paused) return device.pausedUntil ? t`Paused until ${dateTime(device.pausedUntil)}` : t`Paused`;
+  if (device.connected) return t`Connected over ${transportName(device.transport)}`;
+  return device.lastSeen ? t`Not connected; last seen ${when(device.lastSeen)}` : t`Never connected yet; it has to accept this device, too`;
 }
 
 /** How many addresses are in use, failed and are not tried; empty where there is nothing to explain. */
@@ -292,49 +295,6 @@ function proposedDirectory(status, name) {
 }
 
 // MARK: new ones
-
-function drawAdd(body, app) {
-  const { api } = app;
-  const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: t`8 groups of 7 letters and digits` });
-  const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
-  const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "dynamic" });
-  const wrong = h("p", { class: "bad whole", role: "alert" });
-  const submit = async () => {
-    wrong.textContent = "";
-    try {
-      const list = addressList(addresses.value);
-      await api.post("devices", { id: id.value.trim(), name: name.value.trim() || undefined, addresses: list.length > 0 ? list : undefined });
-      app.say(t`${name.value || t`The device`} was added. Add this device there, too.`);
-      for (const input of [id, name, addresses]) input.value = "";
-      app.refresh();
-    } catch (error) {
-      wrong.textContent = error.message;
-      id.focus();
-    }
-  };
-  replace(body, h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-    field(t`Id`, id, t`as the other device shows it`), field(t`Name`, name), field(t`Addresses`, addresses, t`for example tcp://HOST:PORT; empty for discovery`),
-    wrong, h("div", { class: "tools" }, h("button", { class: "main" }, t`Add`), pictureButton(id, wrong))));
-}
-
-/** Reads an id from a picture of its QR code, where the browser can. */
-function pictureButton(id, wrong) {
-  if (!("BarcodeDetector" in window)) return null;
-  const file = h("input", { type: "file", accept: "image/*", capture: "environment", onchange: read });
-  async function read() {
-    wrong.textContent = "";
-    try {
-      const picture = await createImageBitmap(file.files[0]);
-      const [found] = await new BarcodeDetector({ formats: ["qr_code"] }).detect(picture);
-      if (!found) throw new Error(t`No QR code found in this picture. Take a closer picture of the whole code.`);
-      id.value = found.rawValue.trim();
-      id.focus();
-    } catch (error) {
-      wrong.textContent = error.message;
-    }
-  }
-  return field(t`Or picture of its QR code`, file);
-}
 
 function drawNewFolder(body, app) {
   const { api } = app;

@@ -2,6 +2,7 @@
 import { button, h, icon, reference, replace, when } from "./dom.js";
 import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
 import { secondsOf } from "./files-deleted.js";
+import { isViewable } from "./files-full.js";
 import { previewOf } from "./files-preview.js";
 import { moreButton } from "./menu.js";
 import { removeEverywhere } from "./files-select.js";
@@ -12,7 +13,7 @@ const holdings = {
   "not-kept": t`not selected there`, nothing: t`does not have it`, unknown: t`has not reported yet`,
 };
 
-/** `actions`: `tick(entry)`, `close()`, `changed()`. A part is drawn again only if it says something else. */
+/** `actions`: `tick(entry)`, `enlarge(entry)`, `close()`, `changed()`. A part is drawn again only if it says something else. */
 export class Details {
   constructor(app, actions) {
     this.app = app;
@@ -121,6 +122,7 @@ export class Details {
       isRoot ? null : button(keeps ? t`Stop keeping` : t`Keep here`, () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
       isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), t`Download`) : null,
       isFile ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
+      isViewable(entry) ? button(t`Full window`, () => this.actions.enlarge(this.entry), { "data-key": "full" }) : null,
       canFetch ? button(t`Fetch now`, () => this.#fetch(path), { "data-key": "fetch" }) : null,
       isRoot ? null : moreButton(t`More actions`, () => [{ label: t`Delete everywhere…`, kind: "danger", run: async () => {
         if (await removeEverywhere(app, [this.entry], () => this.actions.changed())) this.actions.changed();

@@ -1,17 +1,9 @@
 // The list of a directory, or of what was found: as many rows as are seen, however many there are.
-import { h, icon, replace, when } from "./dom.js";
-import { boxOf, hasThumbnail, kindOf, nameOf, parentOf, shown, stateOf } from "./files-names.js";
+import { h, replace } from "./dom.js";
+import { Rows, columns } from "./files-rows.js";
 import { ScrollWindow } from "./files-scroll.js";
-import { bytes, number, plural, t } from "./words.js";
-
-const columns = [
-  { key: "box", label: t`Keep`, short: true },
-  { key: "name", label: t`Name`, sort: "name" },
-  { key: "state", label: t`State` },
-  { key: "size", label: t`Size`, sort: "size" },
-  { key: "holders", label: t`Available from`, title: t`Number of other devices with a complete copy` },
-  { key: "modified", label: t`Modified`, sort: "modified" },
-];
+import { Tiles } from "./files-tiles.js";
+import { t } from "./words.js";
 
 let lists = 0;
 
@@ -22,8 +14,6 @@ let lists = 0;
  */
 export class FileList {
   constructor(app, thumbnails, actions) {
-    this.app = app;
-    this.thumbnails = thumbnails;
     this.actions = actions;
     this.source = null;
     this.active = 0;
@@ -32,10 +22,11 @@ export class FileList {
     this.chosen = null;
     this.places = { showsPath: false };
     this.window = new ScrollWindow();
-    this.rows = [];
     this.typed = { text: "", at: 0 };
     this.id = `list${lists += 1}`;
     this.#build();
+    this.faces = { rows: new Rows(this, app, thumbnails), tiles: new Tiles(this, app, thumbnails) };
+    this.face = this.faces.rows;
   }
 
   #build() {
@@ -47,7 +38,7 @@ export class FileList {
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "-1" }, this.layer, this.spacer);
     this.message = h("div", { class: "empty", hidden: true });
-    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-multiselectable": "true", "aria-label": t`Files`, "aria-colcount": columns.length },
+    this.element = h("div", { class: "list", role: "grid", tabindex: "0", "aria-multiselectable": "true", "aria-label": t`Files` },
       h("div", { role: "rowgroup" }, h("div", { class: "row head", role: "row", "aria-rowindex": "1" }, this.heads)), this.scroller);
     this.probe = h("div", { class: "probe" });
     this.root = h("div", { class: "listing" }, this.element, this.message, this.probe);
@@ -70,14 +61,14 @@ export class FileList {
     });
     this.layer.addEventListener("click", (event) => this.#click(event));
     this.layer.addEventListener("contextmenu", (event) => {
-      const row = this.#rowOf(event.target);
-      if (!row?.entry) return;
+      const item = this.face.itemOf(event.target);
+      if (!item?.entry) return;
       event.preventDefault();
-      this.moveTo(row.index, { quietly: true });
-      this.actions.menu(row.entry, { x: event.clientX, y: event.clientY });
+      this.moveTo(item.index, { quietly: true });
+      this.actions.menu(item.entry, { x: event.clientX, y: event.clientY });
     });
     this.layer.addEventListener("dblclick", (event) => {
-      const entry = this.#entryOf(event.target);
+      const entry = this.face.itemOf(event.target)?.entry;
       if (entry && !event.target.closest(".box")) this.actions.open(entry);
     });
   }
@@ -91,9 +82,23 @@ export class FileList {
     this.window.top = 0;
     this.restoring = { active, top };
     this.anchor = active;
-    for (const row of this.rows) row.key = null;
+    this.face.forget();
     this.draw();
   }
+
+  /** As tiles with large pictures, or as rows; at the same entry. */
+  set isTiled(isTiled) {
+    const face = isTiled ? this.faces.tiles : this.faces.rows;
+    if (face === this.face) return;
+    this.face.close();
+    this.face = face;
+    face.forget();
+    this.root.classList.toggle("tiled", isTiled);
+    this.draw();
+    if (!this.restoring && this.source?.total) { this.window.reveal(this.active); this.#putBar(); this.draw(); }
+  }
+
+  get isTiled() { return this.face === this.faces.tiles; }
 
   /** Where the list is, for `show`. */
   get position() { return { active: this.active, top: this.window.top }; }
@@ -118,6 +123,9 @@ export class FileList {
     });
   }
 
+  /** Whether its details are shown. */
+  isChosen(entry) { return Boolean(entry && this.chosen && entry.path === this.chosen.path && entry.folder === this.chosen.folder); }
+
   #soon() {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
@@ -135,8 +143,8 @@ export class FileList {
     if (!source) return;
     // Before the first answer some rows stand for those that come.
     const count = source.total ?? (source.error ? 0 : 12);
-    const row = this.probe.offsetHeight || 36;
-    this.window.resize(count, row, this.scroller.clientHeight);
+    const { row, columns: across } = this.face.measure();
+    this.window.resize(count, row, this.scroller.clientHeight, across);
     const height = `${this.window.spacer}px`;
     if (this.spacer.style.height !== height) this.spacer.style.height = height;
     const view = `${Math.min(this.scroller.clientHeight, Math.max(this.window.whole, row))}px`;
@@ -152,92 +160,12 @@ export class FileList {
     if (this.active >= count) this.active = Math.max(0, count - 1);
     const { first, last } = this.window;
     if (count > 0) source.want(first, last);
-    this.element.setAttribute("aria-rowcount", source.total === null ? "-1" : String(count + 1));
     this.element.setAttribute("aria-busy", String(source.total === null));
-    this.#drawRows(first, last);
-    this.#drawMessage(count);
-  }
-
-  #drawRows(first, last) {
-    const needed = Math.max(0, last - first + 1);
-    while (this.rows.length < needed) this.rows.push(this.#makeRow(this.rows.length));
-    const seen = new Set();
-    for (let index = first; index <= last; index += 1) {
-      const row = this.rows[index % this.rows.length];
-      seen.add(row);
-      const entry = this.source.at(index);
-      this.#fill(row, index, entry);
-      row.element.style.transform = `translateY(${Math.round(index * this.window.row - this.window.top)}px)`;
-      row.element.hidden = false;
-    }
-    for (const row of this.rows) {
-      if (seen.has(row)) continue;
-      row.element.hidden = true;
-      row.index = -1;
-    }
-    const activeRow = this.rows.find((row) => row.index === this.active && !row.element.hidden);
-    if (activeRow) this.element.setAttribute("aria-activedescendant", activeRow.element.id);
+    this.face.draw();
+    const active = this.face.elementAt(this.active);
+    if (active) this.element.setAttribute("aria-activedescendant", active.id);
     else this.element.removeAttribute("aria-activedescendant");
-  }
-
-  #makeRow(number) {
-    const row = { index: -1, key: null, entry: null };
-    row.box = h("input", { type: "checkbox", tabindex: "-1" });
-    row.picture = h("span", { class: "picture" });
-    row.name = h("bdi", { class: "name-text" });
-    row.where = h("bdi", { class: "where" });
-    row.state = h("div", { role: "gridcell", class: "cell state" });
-    row.size = h("div", { role: "gridcell", class: "cell size" });
-    row.holders = h("div", { role: "gridcell", class: "cell holders" });
-    row.modified = h("div", { role: "gridcell", class: "cell modified" });
-    row.element = h("div", { class: "row", role: "row", id: `${this.id}-${number}` },
-      h("div", { role: "gridcell", class: "cell box" }, row.box),
-      h("div", { role: "gridcell", class: "cell name" }, row.picture, h("span", { class: "names" }, row.name, row.where)),
-      row.state, row.size, row.holders, row.modified);
-    this.layer.append(row.element);
-    return row;
-  }
-
-  #fill(row, index, entry) {
-    row.index = index;
-    row.element.setAttribute("aria-rowindex", String(index + 2));
-    const isActive = index === this.active;
-    row.element.classList.toggle("active", isActive);
-    const isChosen = Boolean(entry && this.chosen && entry.path === this.chosen.path && entry.folder === this.chosen.folder);
-    const isPicked = Boolean(entry && this.actions.isPicked(entry));
-    row.element.classList.toggle("picked", isPicked);
-    row.element.setAttribute("aria-selected", String(isChosen || isPicked));
-    if (row.entry === entry && row.key === index) return;
-    row.key = index;
-    row.entry = entry;
-    row.element.classList.toggle("skeleton", !entry);
-    if (!entry) {
-      row.name.textContent = "";
-      row.where.textContent = "";
-      row.box.hidden = true;
-      for (const cell of [row.picture, row.state, row.size, row.holders, row.modified]) replace(cell);
-      return;
-    }
-    const name = shown(nameOf(entry.path));
-    row.element.classList.toggle("absent", entry.state === "absent");
-    row.name.textContent = name;
-    row.name.title = shown(entry.path);
-    row.where.textContent = this.places.showsPath ? shown([this.app.folderName(entry.folder), parentOf(entry.path)].filter(Boolean).join(" / ")) : "";
-    row.box.hidden = false;
-    const box = boxOf(entry);
-    row.box.checked = box === "true";
-    row.box.indeterminate = box === "mixed";
-    row.box.setAttribute("aria-label", t`Keep ${name} on this device`);
-    replace(row.picture, icon(kindOf(entry)));
-    if (hasThumbnail(entry)) this.thumbnails.show(entry, row.picture, () => row.entry?.path === entry.path && row.entry.folder === entry.folder && !row.element.hidden);
-    const state = stateOf(entry);
-    replace(row.state, h("span", { class: `tag ${state.tone}`, title: state.title }, icon(state.icon), h("span", {}, state.word)));
-    row.size.textContent = bytes(entry.size);
-    row.size.title = entry.type === "directory" ? plural(entry.files ?? 0, "{1} file", "{1} files") : plural(entry.size, "{1} byte", "{1} bytes");
-    const holders = entry.holders ?? [];
-    row.holders.textContent = entry.type === "directory" ? "" : number(holders.length);
-    row.holders.title = holders.map((id) => this.app.deviceName(id)).join(", ");
-    replace(row.modified, entry.modified ? when(entry.modified) : null);
+    this.#drawMessage(count);
   }
 
   #drawMessage(count) {
@@ -250,15 +178,8 @@ export class FileList {
     replace(this.message, h("p", {}, text), error ? h("button", { type: "button", onclick: () => { source.refresh(); this.draw(); } }, t`Try again`) : null);
   }
 
-  #rowOf(node) {
-    const element = node.closest?.(".row");
-    return this.rows.find((row) => row.element === element);
-  }
-
-  #entryOf(node) { return this.#rowOf(node)?.entry; }
-
   #click(event) {
-    const row = this.#rowOf(event.target);
+    const row = this.face.itemOf(event.target);
     if (event.target.closest(".box")) event.preventDefault();
     if (!row?.entry) return;
     if (event.shiftKey) {
@@ -277,10 +198,9 @@ export class FileList {
 
   #pickRange() { this.actions.pick("range", Math.min(this.anchor, this.active), Math.max(this.anchor, this.active)); }
 
-  /** The menu of the row that the keys are at, below it. */
+  /** The menu of the entry that the keys are at, below it. */
   #menuOfActive(entry) {
-    const row = this.rows.find((one) => one.index === this.active && !one.element.hidden);
-    const { left, bottom } = (row?.element ?? this.element).getBoundingClientRect();
+    const { left, bottom } = (this.face.elementAt(this.active) ?? this.element).getBoundingClientRect();
     this.actions.menu(entry, { x: left + 40, y: bottom });
   }
 
@@ -311,12 +231,8 @@ export class FileList {
       return;
     }
     if (isCtrl && !event.key.startsWith("Arrow")) return;
-    const page = this.window.perPage;
-    const moves = {
-      ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page, PageUp: this.active - page,
-      Home: 0, End: (this.source?.total ?? 1) - 1,
-    };
     const { key } = event;
+    const to = this.window.moved(this.active, key);
     // What is not written ends a name's beginning, so that a space is a tick again.
     if (key.length > 1) this.typed.text = "";
     if (key === "Enter") {
@@ -324,9 +240,9 @@ export class FileList {
       if (entry) (event.altKey ? this.actions.choose : this.actions.open)(entry);
     } else if (event.altKey) {
       return;
-    } else if (key in moves) {
+    } else if (to !== null) {
       event.preventDefault();
-      this.moveTo(moves[key]);
+      this.moveTo(to);
       if (event.shiftKey) this.#pickRange();
       else if (!isCtrl) this.anchor = this.active;
     } else if (key === " " && !this.typed.text) {

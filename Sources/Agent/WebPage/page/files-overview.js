@@ -2,6 +2,8 @@
 import { button, h, icon, replace } from "./dom.js";
 import { shown } from "./files-names.js";
 import { changeMode } from "./files-select.js";
+import { freeSpace, removeFolder } from "./files-space.js";
+import { moreButton } from "./menu.js";
 import { bytes, plural, said, t } from "./words.js";
 
 const states = {
@@ -47,7 +49,15 @@ export class Overview {
       h("p", { class: "quiet" }, t`${bytes(folder.local.bytes)} on this disk`, " · ", folder.mode === "full" ? t`everything is kept` : t`only selected files are kept`),
       folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`) : null,
       failed ? h("p", { class: "bad" }, said(folder.message, folder.text) || folder.state) : h("p", { class: "quiet" }, states[folder.state] ?? folder.state),
-      button(modeWords(folder), () => changeMode(this.app, folder), { "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${name}` }), " ",
-      h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` }, t`Settings`, h("span", { class: "unseen" }, " ", t`of ${name}`)));
+      h("div", { class: "tools" },
+        button(modeWords(folder), () => changeMode(this.app, folder), { "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${name}` }),
+        h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` }, t`Settings`, h("span", { class: "unseen" }, " ", t`of ${name}`)),
+        moreButton(t`More actions for ${name}`, () => [
+          { label: t`Free space…`, run: () => freeSpace(this.app, this.#now(folder)) }, null,
+          { label: t`Remove this folder…`, kind: "danger", run: () => removeFolder(this.app, this.#now(folder)) },
+        ], { "data-key": `more ${folder.id}` })));
   }
+
+  /** The folder as the status has it now: the card is drawn again only for what it shows. */
+  #now(folder) { return this.app.status?.folders.find(({ id }) => id === folder.id) ?? folder; }
 }

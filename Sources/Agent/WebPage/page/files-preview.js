@@ -1,5 +1,6 @@
 // What is in a file, shown without keeping it.
 import { h, icon, reference, replace } from "./dom.js";
+import { markdown } from "./files-markdown.js";
 import { kindOfName, nameOf, shown } from "./files-names.js";
 import { bytes, dateTime, plural, t } from "./words.js";
 
@@ -48,17 +49,18 @@ function remark(element, text) { replace(element, h("p", { class: "quiet" }, tex
 const otherProgram = t`Copy a link and open it with another program.`;
 
 const makers = {
-  picture(app, file, element) {
+  picture(app, file, element, signal) {
     const image = h("img", { alt: t`Picture ${shown(file.name)}`, decoding: "async" });
-    image.addEventListener("error", () => replace(element, small(file), h("p", { class: "quiet" }, t`This browser cannot show it, or no connected device has it.`, " ", otherProgram)));
+    if (!file.isHere) return readPicture(app, file, image, element, signal);
+    image.addEventListener("error", () => explain(app, file, element, signal, t`This browser cannot show it.`));
     image.src = file.url;
-    element.append(image);
+    return element.append(image);
   },
   photo(app, file, element) {
     element.append(small(file), h("p", { class: "quiet" }, t`Browsers cannot show this type of picture.`, " ", otherProgram));
   },
-  film(app, file, element) { play("video", t`Film ${shown(file.name)}`, file, element); },
-  sound(app, file, element) { play("audio", t`Sound ${shown(file.name)}`, file, element); },
+  film(app, file, element, signal) { play("video", t`Film ${shown(file.name)}`, app, file, element, signal); },
+  sound(app, file, element, signal) { play("audio", t`Sound ${shown(file.name)}`, app, file, element, signal); },
   pdf(app, file, element) {
     element.append(h("iframe", { src: file.url, title: t`Document ${shown(file.name)}` }));
   },
@@ -67,12 +69,16 @@ const makers = {
     remark(element, t`Reading…`);
     try {
       const response = await fetch(file.url, { signal, credentials: "same-origin", headers: { Range: `bytes=0-${textMost - 1}` } });
-      if (!response.ok) throw new app.api.APIError(await response.json().catch(() => ({})), response.status);
-      const text = new TextDecoder().decode(await response.arrayBuffer());
+      if (!response.ok) throw await refusal(app, response);
+      // A character that the end of what is read cuts through is not shown.
+      const text = new TextDecoder().decode(await response.arrayBuffer(), { stream: file.size > textMost });
       const isBinary = text.includes("\u0000");
       if (isBinary) return remark(element, `${t`Not a text file.`} ${otherProgram}`);
-      replace(element, h("pre", { tabindex: "0", role: "region", "aria-label": t`Beginning of ${shown(file.name)}` }, text),
-        file.size > textMost ? h("p", { class: "quiet" }, t`The first 64 KiB of ${bytes(file.size)}.`) : null);
+      const label = file.size > textMost ? t`Beginning of ${shown(file.name)}` : t`Text of ${shown(file.name)}`;
+      const plain = h("pre", { tabindex: "0", role: "region", "aria-label": label }, text);
+      const isCut = file.size > textMost ? h("p", { class: "quiet" }, t`The first 64 KiB of ${bytes(file.size)}.`) : null;
+      if (isMarkdown(file.name)) replace(element, eitherOf(plain, text, label), isCut);
+      else replace(element, plain, isCut);
     } catch (error) {
       if (error.name !== "AbortError") remark(element, error.message);
     }
@@ -84,14 +90,89 @@ const makers = {
   file(app, file, element) { element.append(small(file)); },
 };
 
-function play(tag, label, file, element) {
+function isMarkdown(name) { return /\.(md|markdown)$/i.test(name); }
+
+/** A text as it is meant, and by a button as it is written. */
+function eitherOf(plain, text, label) {
+  const meant = h("div", { class: "markdown", tabindex: "0", role: "region", "aria-label": label }, markdown(text));
+  const place = h("div", { class: "either" }, meant);
+  const button = h("button", { type: "button", "aria-pressed": "false" }, t`As written`);
+  button.addEventListener("click", () => {
+    const isPlain = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(isPlain));
+    replace(place, isPlain ? plain : meant);
+  });
+  return [h("div", { class: "tools" }, button), place];
+}
+
+function play(tag, label, app, file, element, signal) {
   const player = h(tag, { controls: true, preload: "metadata", "aria-label": label });
   player.addEventListener("error", () => {
-    if (!player.isConnected) return;
-    replace(element, small(file), h("p", { class: "quiet" }, t`This browser cannot play it, or no connected device has it.`, " ", otherProgram));
+    if (player.isConnected) explain(app, file, element, signal, t`This browser cannot play it.`);
   });
   player.src = file.url;
   element.append(player);
+}
+
+/** What an answer of the agent that is no file says. */
+async function refusal(app, response) { return new app.api.APIError(await response.json().catch(() => ({})), response.status); }
+
+/** Says why there is nothing to see: what the agent says of the bytes from `offset` on, or `otherwise` if it has them. */
+async function explain(app, file, element, signal, otherwise, offset = 0) {
+  let refused = null;
+  try {
+    const response = await fetch(file.url, { signal, credentials: "same-origin", headers: { Range: `bytes=${offset}-${offset}` } });
+    if (!response.ok) throw await refusal(app, response);
+    await response.body?.cancel();
+  } catch (error) {
+    refused = error;
+  }
+  if (signal.aborted) return;
+  if (refused) showRefusal(app, file, element, signal, refused);
+  else replace(element, small(file), h("p", { class: "quiet", role: "status" }, otherwise, " ", otherProgram));
+}
+
+/** Says why the bytes do not come, with a button for trying it again. */
+function showRefusal(app, file, element, signal, error) {
+  const again = h("button", { type: "button", onclick: () => { replace(element); makers[kindOfName(file.name)](app, file, element, signal); } }, t`Try again`);
+  replace(element, small(file), h("p", { class: "quiet", role: "status" },
+    error instanceof app.api.APIError ? error.message : t`The agent does not answer. Start it: synctrain agent start`), h("p", {}, again));
+}
+
+/** A picture that is on other devices, read from there block by block; how far it is, is said meanwhile. */
+async function readPicture(app, file, image, element, signal) {
+  const words = h("p", { class: "quiet", role: "status" }, t`Reading from other devices…`);
+  replace(element, small(file), words);
+  const parts = [];
+  let count = 0;
+  try {
+    const response = await fetch(file.url, { signal, credentials: "same-origin" });
+    if (!response.ok) throw await refusal(app, response);
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      count += value.length;
+      words.textContent = t`Reading from other devices: ${bytes(count)} of ${bytes(file.size)}`;
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof app.api.APIError) showRefusal(app, file, element, signal, error);
+    // An answer that ends too soon has no words for it: the bytes that come next are asked for.
+    else explain(app, file, element, signal, t`The connection to the agent was lost.`, count);
+    return;
+  }
+  if (signal.aborted) return;
+  image.addEventListener("error", () => {
+    URL.revokeObjectURL(image.src);
+    if (!signal.aborted) explain(app, file, element, signal, t`This browser cannot show it.`);
+  });
+  image.addEventListener("load", () => {
+    URL.revokeObjectURL(image.src);
+    if (!signal.aborted) replace(element, image);
+  });
+  image.src = URL.createObjectURL(new Blob(parts, { type: "" }));
 }
 
 /** The names in an archive; one of them is looked at in their place. */
@@ -159,7 +240,7 @@ export function previewOf(app, entry) {
   const name = nameOf(entry.path);
   const hasPicture = ["picture", "photo", "film"].includes(kindOfName(name));
   return preview(app, {
-    name, url: app.api.fileURL(path), size: entry.size, isHere: entry.state === "present" || entry.state === "modified" || entry.state === "extraneous",
+    name, url: app.api.fileURL(path), size: entry.size, isHere: ["present", "modified", "extraneous", "downloaded"].includes(entry.state),
     thumbnail: hasPicture ? app.api.thumbnailURL(path) : null, archive: path,
   });
 }

@@ -1,7 +1,7 @@
 // What a search asks for besides a text: the kind, age, size and device of files, each a chip below the search field.
 import { h, replace } from "./dom.js";
 import { shown } from "./files-names.js";
-import { bytes, t } from "./words.js";
+import { bytes, plural, t } from "./words.js";
 
 const mebibyte = 1024 ** 2;
 const day = 86400;
@@ -92,4 +92,13 @@ function date(label, changed) {
   const box = h("input", { type: "date", class: "chip", "aria-label": label });
   box.addEventListener("change", changed);
   return box;
+}
+
+/** How many entries a list has, or a search has found. */
+export function counted({ total, error, isTruncated, isIncomplete }, isSearching) {
+  if (error || total === null) return "";
+  if (isTruncated) return plural(total, "More than {1} name found; showing the first of them.", "More than {1} names found; showing the first of them.");
+  if (!isSearching) return plural(total, "{1} entry", "{1} entries");
+  const words = total === 0 ? t`No results.` : plural(total, "{1} name found.", "{1} names found.");
+  return isIncomplete ? `${words} ${t`Not all files were looked at; add a text.`}` : words;
 }

@@ -1,11 +1,13 @@
 // Files: folders, their directories and files, whether they are on this disk or not.
 import { h, icon as drawIcon, reference, replace } from "./dom.js";
 import { Details } from "./files-details.js";
+import { FullWindow, isViewable } from "./files-full.js";
 import { FileList } from "./files-list.js";
+import { Look } from "./files-look.js";
 import { boxOf, nameOf, parentOf, shown, tickSelects } from "./files-names.js";
 import { Picks, mostPicked } from "./files-picks.js";
 import { keep, letGo, removeEverywhere } from "./files-select.js";
-import { SearchFilters } from "./files-search.js";
+import { SearchFilters, counted } from "./files-search.js";
 import { natural } from "./files-natural.js";
 import { Overview } from "./files-overview.js";
 import { beginsWith, halve } from "./files-seek.js";
@@ -15,7 +17,7 @@ import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
 import { DeletedList } from "./files-deleted.js";
 import { Adding, uploads } from "./files-upload.js";
-import { number, plural, t } from "./words.js";
+import { number, t } from "./words.js";
 
 export const title = t`Files`;
 export const icon = "files";
@@ -54,7 +56,7 @@ class FilesView {
       moved: (index, entry) => this.#moved(entry),
       up: () => this.#up(),
       escape: () => this.#escape(),
-      find: () => this.search.focus(),
+      find: () => this.find(),
       seek: (text, from) => this.#seek(text, from),
     });
     this.picks = new Picks({
@@ -66,9 +68,15 @@ class FilesView {
     });
     this.details = new Details(app, {
       tick: (entry) => this.#tick(entry),
+      enlarge: (entry) => this.#enlarge(entry),
       close: () => this.#closeDetails(),
       changed: () => this.#refresh(),
     });
+    this.full = new FullWindow(app, {
+      details: (entry) => this.#choose(entry),
+      closed: (index) => { if (index >= 0) this.list.moveTo(index, { quietly: true }); this.list.focus(); },
+    });
+    this.look = new Look({ show: (isGrid) => { this.list.isTiled = isGrid; }, sort: (by, order) => this.#sortBy(by, order) });
     this.#build();
     this.ends = [
       app.onStatus((status) => this.#status(status)),
@@ -78,7 +86,7 @@ class FilesView {
 
   #build() {
     this.crumbs = h("ol", { class: "crumbs" });
-    this.search = h("input", { type: "search", placeholder: t`Search names`, "aria-label": t`Search names`, autocomplete: "off", spellcheck: "false" });
+    this.search = h("input", { type: "search", placeholder: t`Search names`, "aria-label": t`Search names`, autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "/" });
     this.search.addEventListener("input", () => this.#searchSoon());
     this.search.addEventListener("keydown", (event) => {
       if (event.key === "Escape") { event.preventDefault(); this.#clearSearch(); this.list.focus(); }
@@ -108,7 +116,7 @@ class FilesView {
     this.middle.append(this.deleted.element);
     this.adding = new Adding(this.app, () => this.place, this.middle);
     this.toolbar = h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": t`Place`, class: "place" }, this.crumbs),
-      h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.adding.element, this.detailsButton);
+      h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.look.element, this.adding.element, this.detailsButton);
     this.toolbar.addEventListener("focusout", () => this.#hideFilters());
     replace(this.root, this.toolbar, this.filters.element, h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
       uploads(this.app).element, this.summary);
@@ -126,6 +134,8 @@ class FilesView {
     this.#showPlace(folder, rest.join("/"));
   }
 
+  find() { this.search.focus(); }
+
   unmount() {
     for (const end of this.ends) end();
     clearTimeout(this.refreshing);
@@ -133,6 +143,7 @@ class FilesView {
     clearTimeout(this.following);
     this.asking?.abort();
     this.source?.close();
+    this.full.remove();
     this.details.close();
     this.list.close();
     this.thumbnails.close();
@@ -277,12 +288,8 @@ class FilesView {
     this.picks.update(this.source.known, this.source.isWhole && !this.source.error);
     this.list.draw();
     if (this.coming) this.#moveTo(this.coming);
-    const { total, error } = this.source;
-    let words = error ? "" : total === null ? "" : this.isSearching
-      ? (total === 0 ? t`No results.` : plural(total, "{1} name found.", "{1} names found."))
-      : plural(total, "{1} entry", "{1} entries");
-    if (this.source.isTruncated) words = plural(total, "More than {1} name found; showing the first of them.", "More than {1} names found; showing the first of them.");
-    else if (this.source.isIncomplete) words = `${words} ${t`Not all files were looked at; add a text.`}`;
+    const { error } = this.source;
+    const words = counted(this.source, this.isSearching);
     if (this.summary.textContent !== words) this.summary.textContent = words;
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
@@ -303,6 +310,7 @@ class FilesView {
     // The last of them is the place: where they do not fit, it is the one that is seen.
     this.crumbs.scrollLeft = this.crumbs.scrollWidth;
     this.detailsButton.hidden = folder === undefined;
+    this.look.at(this.place);
     this.adding.refresh();
     this.filterBox.hidden = folder === undefined;
     this.scope.hidden = folder === undefined;
@@ -335,8 +343,11 @@ class FilesView {
   // What is done in the list
 
   #open(entry) {
-    this.#goTo(entry.folder, entry.path, entry.type);
+    if (this.list.isTiled && isViewable(entry)) this.#enlarge(entry);
+    else this.#goTo(entry.folder, entry.path, entry.type);
   }
+
+  #enlarge(entry) { if (this.source) this.full.open(this.source, entry); }
 
   /** Details without going anywhere: of a file its address, so that going back closes them. */
   #choose(entry) {
@@ -444,6 +455,7 @@ class FilesView {
     const canLetGo = entries.some((one) => boxOf(one) !== "false");
     openMenu([
       isOne && { label: t`Open`, run: () => this.#open(entry) },
+      isOne && isViewable(entry) && { label: t`Full window`, run: () => this.#enlarge(entry) },
       isOne && { label: t`Details`, run: () => this.#choose(entry) },
       isOne && null,
       entries.some(tickSelects) && { label: t`Keep here`, run: () => this.#change(entries, keep) },
@@ -471,13 +483,13 @@ class FilesView {
     else if (this.isSearching) this.#clearSearch();
   }
 
-  #sortBy(by) {
-    this.sort = { by, order: this.sort.by === by && this.sort.order === "asc" ? "desc" : "asc" };
+  #sortBy(by, order = this.sort.by === by && this.sort.order === "asc" ? "desc" : "asc") {
+    this.sort = { by, order };
     this.positions.clear();
     this.#list();
   }
 
-  #showSort() { this.list.showSort(this.isSearching ? null : this.sort.by, this.sort.order); }
+  #showSort() { for (const part of [this.list, this.look]) part.showSort(this.isSearching ? null : this.sort.by, this.sort.order); }
 
   /** Where the next name with this beginning is; -1 for nowhere. */
   async #seek(text, from) {

@@ -20,7 +20,7 @@ export function reachViews(app) {
   }
   function details(title, part, lines, ...more) {
     const body = h("div", {});
-    const element = h("details", { ontoggle: () => { if (element.open) load(); } }, h("summary", {}, title), body, more);
+    const element = h("details", { "data-part": "reach", ontoggle: () => { if (element.open) load(); } }, h("summary", {}, title), body, more);
     views.push({ element, body, part, lines });
     return element;
   }

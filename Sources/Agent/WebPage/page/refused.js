@@ -1,5 +1,6 @@
 // Changes of devices that may only read: accepted or given back.
 import { h, reference, when } from "./dom.js";
+import { moreButton } from "./menu.js";
 import { act, draw, section, soon } from "./parts.js";
 import { bytes, number, plural, t } from "./words.js";
 
@@ -29,8 +30,10 @@ export function refused(app, done) {
           "; ", !change.current ? t`not in the folder` : change.current.here ? t`the folder has ${bytes(change.current.size)}`
             : t`the folder has ${bytes(change.current.size)}, not on this disk`)),
       h("span", { class: "tools" },
-        act(t`Revert…`, () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": t`Revert ${change.path}` }),
-        act(t`Accept…`, () => settle(change, "accept"), { "data-key": `accept ${change.path}`, "aria-label": t`Accept ${change.path}` }))))));
+        act(t`Revert…`, () => settle(change, "revert"), { class: "main", "data-key": `revert ${change.path}`, "aria-label": t`Revert ${change.path}` }),
+        moreButton(t`More actions for ${change.path}`, () => [
+          { label: t`Accept…`, run: () => settle(change, "accept") },
+        ], { "data-key": `more ${change.path}` }))))));
     draw(more, [found, answer.total], () => (answer.total ?? 0) > found && limit < 1000
       ? act(t`Show more of ${number(answer.total)}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
     done();
