@@ -47,6 +47,14 @@ def tree(root):
     return found
 
 
+def is_file(path):
+    """As `os.path.isfile`, which is also false where a mount that was killed does not answer."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def differences(first, second):
     return {path: (first.get(path), second.get(path)) for path in first.keys() | second.keys()
             if first.get(path) != second.get(path)}
@@ -269,7 +277,7 @@ class Walk:
 
     def do_chmod(self, path, *_):
         # Attributes of what is not here cannot be changed.
-        if os.path.isfile(path):
+        if is_file(path):
             with open(path, "r+b"):
                 os.chmod(path, 0o640)
 
