@@ -102,22 +102,27 @@ package final class IndexStore: Sendable {
         }
     }
 
+    /// What is free on the disk of the index, and what of it is kept; nil where the disk does not say it.
+    package var space: IndexSpace? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let unit = UInt64(status.f_frsize)
+        let (free, freeOverflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
+        let (all, overflows) = UInt64(status.f_blocks).multipliedReportingOverflow(by: unit)
+        guard !freeOverflows else { return nil }
+        return IndexSpace(
+            free: free, kept: min(quota.freeBytes, overflows ? .max : all / max(1, quota.freePart)))
+    }
+
     /// Makes sure that what other devices announce leaves room for this device's own changes. A disk that does not say how
     /// much is free is not full.
     ///
     /// - Throws: `diskAlmostFull`.
     func requireSpaceForOthers() throws(IndexStoreError) {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return }
-        let unit = UInt64(status.f_frsize)
-        let (free, freeOverflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
-        let (all, overflows) = UInt64(status.f_blocks).multipliedReportingOverflow(by: unit)
-        guard !freeOverflows else { return }
-        let kept = min(quota.freeBytes, overflows ? .max : all / max(1, quota.freePart))
-        guard free < kept else { return }
+        guard let space, space.free < space.kept else { return }
         throw IndexStoreError(
             .diskAlmostFull, path: path,
-            cause: "\(free >> 10) KiB are free; \(kept >> 10) KiB are kept for changes on this device")
+            cause: "\(space.free >> 10) KiB are free; \(space.kept >> 10) KiB are kept for changes on this device")
     }
 
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.

@@ -170,11 +170,12 @@ function deviceCard(id, app, reach) {
           { label: t`Remove this device…`, kind: "danger", run: remove },
         ], { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, waysText(device), minute], () => [
+      draw(facts, [device.transport, device.address, device.addresses, device.lastSeen, device.lastError, device.pausedUntil, device.pauseMessage, waysText(device), minute], () => [
         device.connected
           ? [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
           : [h("dt", {}, t`last seen`), h("dd", {}, device.lastSeen ? when(device.lastSeen) : t`never`)],
         device.pausedUntil && [h("dt", {}, t`paused until`), h("dd", {}, dateTime(device.pausedUntil))],
+        device.pauseMessage && [h("dt", {}, t`why`), h("dd", {}, said(device.pauseMessage, device.pauseText))],
         !device.connected && !device.paused && [h("dt", {}, t`why`), h("dd", {}, said(device.lastError, device.lastErrorText) || waitingText(device))],
         waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)]]);
       draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy], () => [
