@@ -69,7 +69,7 @@ let layers = [
             .target(
                 name: "IndexStore",
                 dependencies: [
-                    "BlockExchange", "Cryptography", "Phrases", grdb,
+                    "BlockExchange", "CLinux", "Cryptography", "Phrases", grdb,
                     .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 ]),
             .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography", "Phrases"]),

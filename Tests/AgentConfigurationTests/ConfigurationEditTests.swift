@@ -146,6 +146,23 @@ import Testing
                     "true", with: "false"))
     }
 
+    /// A device that went over a quota is paused for it until it is resumed, however it is paused meanwhile.
+    @Test func aQuotaIsTheReasonOfAPauseUntilTheDeviceIsResumed() throws {
+        let text = "[[device]]\nid = \"\(Self.id1)\"\n"
+        let device = testDevice(1)
+        let paused = try edited(text, .pauseDevice(device, over: .nameBytes))
+        #expect(paused.contains("paused = true\n") && paused.contains("paused-reason = \"name-bytes\"\n"))
+        // An hour's pause of everything does not end it.
+        let everything = try edited(paused, .setDevicePaused(device, true, until: 1_795_289_512))
+        #expect(everything == paused)
+        let resumed = try edited(paused, .setDevicePaused(device, false))
+        #expect(resumed.contains("paused = false\n") && !resumed.contains("paused-reason"))
+        // By hand, the reason may stay behind.
+        let byHand = try ConfigurationText(
+            Array(paused.replacing("paused = true", with: "paused = false").utf8), reader: testReader)
+        #expect(byHand.configuration.devices[0].exceededQuota == nil)
+    }
+
     static let moments: [(String, Int64?)] = [
         ("1970-01-01T00:00:00Z", 0), ("2026-11-21T19:31:52Z", 1_795_289_512), ("2024-02-29T23:59:59Z", 1_709_251_199),
         ("2023-02-29T00:00:00Z", nil), ("2026-13-01T00:00:00Z", nil), ("2026-11-21T24:00:00Z", nil),
@@ -584,7 +601,10 @@ import Testing
             let until: Int64? = [nil, 1_795_289_512, 0].randomElement(using: &random) ?? nil
             let isPaused = Bool.random(using: &random)
             return Bool.random(using: &random)
-                ? .setFolderPaused(folder, isPaused, until: until) : .setDevicePaused(device, isPaused, until: until)
+                ? .setFolderPaused(folder, isPaused, until: until)
+                : Bool.random(using: &random)
+                    ? .setDevicePaused(device, isPaused, until: until)
+                    : .pauseDevice(device, over: DeviceQuota.allCases.randomElement(using: &random) ?? .names)
         case 6: return .setFolderDevices(folder, Array(sharedWith))
         case 7: return .setFolderMode(folder, Bool.random(using: &random) ? .full : .selective)
         case 8:

@@ -54,7 +54,7 @@ struct Architecture {
             ],
             "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
-            "IndexStore": ["BlockExchange", "Cryptography", "Phrases"],
+            "IndexStore": ["BlockExchange", "CLinux", "Cryptography", "Phrases"],
             "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "Phrases"],
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.

@@ -6,8 +6,8 @@ import re
 import shutil
 
 import pytest
-from disks import CONTROL, DEVICES, KIND, MIB, TRAILING, WINDOWS, DiskPair, disk, respell, run
-from harness import pattern, read, walk, write
+from disks import CONTROL, DEVICES, KIND, LONG, MIB, TRAILING, WINDOWS, DiskPair, disk, read, respell, run
+from harness import pattern, walk, write
 from process import wait_until
 
 
@@ -110,8 +110,7 @@ def test_files_come_change_and_go(pair, side):
     assert problems(pair, base) == {}
 
 
-@pytest.mark.parametrize("side", ["here", pytest.param("there", marks=pytest.mark.xfail(
-    KIND.name == "smb", strict=True, reason="no result on a share, cause not known; docs/decisions/disks.md"))])
+@pytest.mark.parametrize("side", ["here", "there"])
 def test_renames(pair, side):
     agent, root = roots(pair, side)
     base = f"renames {side}"
@@ -153,8 +152,8 @@ def test_names_that_differ_in_case_are_two(pair):
 
 NAMES = sorted(WINDOWS | TRAILING | CONTROL | DEVICES | {
     " first", "percent%20", "~tilde", "#hash", "LONGNA~1.TXT",
-    "é", "ü" * 100, "n" * 255, "🚆" * 60, "a", "plain",
-})
+    "é", "n" * 255, "a", "plain",
+} | LONG)
 """Among others those that systems refuse, keep for themselves or change."""
 
 

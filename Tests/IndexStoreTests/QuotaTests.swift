@@ -51,7 +51,7 @@ import Testing
         let error = await #expect(throws: IndexStoreError.self) {
             try await index.announce(Self.files(30...30, by: alice), by: alice)
         }
-        #expect(error?.code == .tooManyEntries)
+        #expect(error?.code == .tooManyEntryBytes)
         #expect(error?.message.contains("of names and attributes of a folder, more than") == true)
         try await index.announce(Self.files(1...1, by: bob), by: bob)
         // An index that begins again replaces what there was.

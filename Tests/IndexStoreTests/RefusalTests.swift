@@ -59,6 +59,22 @@ import Testing
         #expect(try await cluster.store.refusedCount(in: music, limit: 1).devices == [bob])
     }
 
+    /// A change counts by who announces it, whatever the entry says of who made it.
+    @Test(arguments: [alice, bob, carol]) func aReaderThatNamesAnotherAsTheAuthorIsRefused(author: DeviceID)
+        async throws
+    {
+        let cluster = try await Cluster(readers: [bob])
+        try await cluster.index.announce([file("f", Self.base)], by: alice)
+        try await cluster.index.announce([file("f", Self.base)], by: bob)
+        // As if `author` had changed it next.
+        var forged = file("f", version((alice, 1), (author, 2)), content: 1)
+        forged.modifiedBy = author.shortID
+        try await cluster.index.announce([forged], by: bob)
+        #expect(try await cluster.global() == Self.base)
+        #expect(try await cluster.holders() == [alice])
+        #expect(try await cluster.refused() == ["f"])
+    }
+
     @Test func whatOnlyAReaderEverHadIsNotListed() async throws {
         let cluster = try await Cluster()
         try await cluster.index.announce(

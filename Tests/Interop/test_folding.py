@@ -5,8 +5,8 @@ import os
 from collections import Counter
 
 import pytest
-from disks import KIND, DiskPair, disk, respell
-from harness import read, write
+from disks import KIND, DiskPair, disk, read, respell
+from harness import write
 from process import wait_until
 from test_attributes import attributes, configure
 

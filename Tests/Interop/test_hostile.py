@@ -290,7 +290,7 @@ def test_cluster_config_again_and_again(scene):
 
 
 def test_a_device_that_says_what_it_shares_in_a_circle(lab):
-    """It is refused for a minute, and `status` says why; alice goes on."""
+    """It is paused until it is resumed, also by the next agent, and everything says why; alice goes on."""
     scene = Scene(lab)
     session = scene.mallory_dials()
     try:
@@ -303,10 +303,35 @@ def test_a_device_that_says_what_it_shares_in_a_circle(lab):
     def mallory():
         return next(d for d in scene.agent.status()["devices"] if d["id"] == scene.mallory.id)
 
-    wait_until(lambda: not mallory()["connected"], 10, "mallory's link has ended")
-    scene.mallory.dial(scene.agent.address).wait_end()
-    assert "more than 120 times a minute" in mallory()["lastError"]
+    wait_until(lambda: 'paused-reason = "sharing"' in open(scene.agent.file("config.toml")).read(), 10, "mallory is paused")
+    reason = "it changes what it shares more than 120 times a minute"
+
+    def check_pause():
+        scene.mallory.dial(scene.agent.address).wait_end()
+        device = mallory()
+        assert not device["connected"] and device["paused"]
+        assert (device["pauseReason"], device["pauseMessage"]) == ("sharing", reason)
+        remedy = f"`synctrain resume --device {device['name'] or device['id']}` resumes it"
+        assert [p for p in scene.agent.status()["problems"] if reason in p and remedy in p]
+        for command in ("status",), ("device", "list"):
+            assert f"paused: {reason}; {remedy}" in scene.agent.run(*command).stdout.decode().replace("\n", " ")
+
+    check_pause()
     scene.check_health()
+    scene.agent.stop()
+    scene.agent.start()
+    check_pause()
+    scene.alice_session = scene.alice.dial_until(scene.agent.address)
+    scene.check_health()
+    scene.agent.run("resume", "--device", scene.mallory.id)
+    assert not mallory()["paused"] and "pauseReason" not in mallory() and scene.agent.status()["problems"] == []
+    scene.mallory.sessions.clear()
+    session = scene.mallory_dials()
+    for _ in range(100):
+        session.send_cluster_config()
+    scene.mallory.folders["f"].add("theirs", b"theirs")
+    session.send_index("f")
+    scene.agent.wait_entry("f:theirs", lambda entry: entry is not None, timeout=10)
 
 
 @pytest.mark.parametrize("sequence", [-2**63, -1, 10**6, 2**63 - 1])

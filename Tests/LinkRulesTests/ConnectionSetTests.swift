@@ -140,21 +140,50 @@ import Testing
         _ = set.handle(.configSent(LinkNumber(1)), at: .zero)
         #expect(
             set.handle(Self.hello(2, since: 30), at: .seconds(30)) == [
-                .admit(LinkNumber(2)), .demote(LinkNumber(1)), .retire(LinkNumber(1)),
-                .promote(LinkNumber(2)),
+                .admit(LinkNumber(2)), .demote(LinkNumber(1)), .promote(LinkNumber(2)),
             ])
         // It carries requests until the new one does.
         #expect(set.openLinks == [LinkNumber(1)])
         var other = set
-        // That it has nothing under way at the moment may change.
-        #expect(set.handle(.idle(LinkNumber(1)), at: .seconds(30)) == [])
-        #expect(set.openLinks == [LinkNumber(1)])
         #expect(set.handle(.configSent(LinkNumber(2)), at: .seconds(31)) == [.retire(LinkNumber(1))])
         #expect(set.openLinks == [LinkNumber(2)])
         #expect(set.handle(.idle(LinkNumber(1)), at: .seconds(31)) == [.close(LinkNumber(1), .replaced)])
         #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(31)) == [])
         #expect(other.handle(.time, at: .seconds(35)) == [.close(LinkNumber(1), .replaced)])
         #expect(other.openLinks == [] && other.further == 2)
+    }
+
+    /// Who was told to retire a link waits until it is idle; told again, two would wait for the same.
+    @Test func aLinkIsRetiredOnceUntilItIsIdle() {
+        var set = Self.set()
+        _ = set.handle(Self.hello(1, .relay), at: .zero)
+        _ = set.handle(.configSent(LinkNumber(1)), at: .zero)
+        let better = set.handle(Self.hello(2, since: 30), at: .seconds(30))
+        // Nothing else carries requests yet, so there is nothing to wait for.
+        #expect(!better.contains(.retire(LinkNumber(1))))
+        #expect(set.handle(.configSent(LinkNumber(2)), at: .seconds(31)) == [.retire(LinkNumber(1))])
+        // The new one goes, and the old one is used again.
+        _ = set.handle(.ended(LinkNumber(2)), at: .seconds(31))
+        #expect(set.openLinks == [LinkNumber(1)])
+        _ = set.handle(Self.hello(3, since: 32), at: .seconds(32))
+        // Whoever waits still does.
+        #expect(set.handle(.configSent(LinkNumber(3)), at: .seconds(32)) == [])
+        #expect(set.openLinks == [LinkNumber(3)])
+        #expect(set.handle(.idle(LinkNumber(1)), at: .seconds(33)) == [.close(LinkNumber(1), .replaced)])
+    }
+
+    @Test func aLinkThatWasIdleWhileInUseIsRetiredAgain() {
+        var set = Self.set()
+        _ = set.handle(Self.hello(1, .relay), at: .zero)
+        _ = set.handle(.configSent(LinkNumber(1)), at: .zero)
+        _ = set.handle(Self.hello(2, since: 30), at: .seconds(30))
+        _ = set.handle(.configSent(LinkNumber(2)), at: .seconds(31))
+        _ = set.handle(.ended(LinkNumber(2)), at: .seconds(31))
+        _ = set.handle(Self.hello(3, since: 32), at: .seconds(32))
+        // That it has nothing under way at the moment may change.
+        #expect(set.handle(.idle(LinkNumber(1)), at: .seconds(32)) == [])
+        #expect(set.openLinks == [LinkNumber(1)])
+        #expect(set.handle(.configSent(LinkNumber(3)), at: .seconds(32)) == [.retire(LinkNumber(1))])
     }
 
     @Test func aReplacedLinkComesBackIfTheBetterOneGoesFirst() {
@@ -265,6 +294,7 @@ import Testing
             var given: [LinkNumber] = []
             var sent: Set<LinkNumber> = []
             var asked: Set<LinkNumber> = []
+            var retired: Set<LinkNumber> = []
             var exchanging: LinkNumber?
             var isConnected = false
             for _ in 0..<200 {
@@ -290,6 +320,7 @@ import Testing
                     now = max(now, set.nextWake ?? now)
                     event = .time
                 }
+                if case .idle(let link) = event { retired.remove(link) }
                 if case .ended(let link) = event {
                     members.remove(link)
                     if exchanging == link { exchanging = nil }
@@ -317,7 +348,9 @@ import Testing
                     case .disconnected:
                         #expect(isConnected, "seed \(seed)")
                         isConnected = false
-                    case .retire(let link): #expect(members.contains(link), "seed \(seed)")
+                    case .retire(let link):
+                        #expect(members.contains(link) && !set.openLinks.contains(link), "seed \(seed)")
+                        #expect(retired.insert(link).inserted, "seed \(seed)")
                     case .probe(let links): #expect(members.isSuperset(of: links), "seed \(seed)")
                     case .proceed: break
                     }

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AgentContext
 import BlockExchange
 import SyncDecisions
@@ -13,7 +14,7 @@ import Transport
 
     private static func snapshot(_ addresses: [String] = ["dynamic"]) -> DeviceSession.Snapshot {
         DeviceSession.Snapshot(
-            name: "nas", addresses: addresses, bluetooth: .all, isPaused: false,
+            DeviceConfiguration(id: device, name: "nas", addresses: addresses),
             lastSeen: WallTime(seconds: 1_700_000_000))
     }
 

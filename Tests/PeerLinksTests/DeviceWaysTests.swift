@@ -1,5 +1,6 @@
 import AgentConfiguration
 import AgentContext
+import BlockExchange
 import ControlAPI
 import LinkRules
 import Testing
@@ -10,7 +11,7 @@ import Transport
 /// What `status` says of the addresses of a device.
 @Suite struct DeviceWaysTests {
     @Test func allThatIsKnownIsTold() {
-        var state = DeviceSession.Snapshot(name: "nas", addresses: ["dynamic"], bluetooth: .all, isPaused: false)
+        var state = DeviceSession.Snapshot(DeviceConfiguration(id: DeviceID(certificateDER: [2]), name: "nas"))
         let time = WallTime(seconds: 0)
         state.ways = [
             "tcp://b:1": DialReport(message: "timed out", time: time, source: .global),
@@ -42,7 +43,8 @@ import Transport
     }
 
     @Test func anyRateIsTold() {
-        let state = DeviceSession.Snapshot(name: "nas", addresses: [], bluetooth: .all, isPaused: false)
+        let state = DeviceSession.Snapshot(
+            DeviceConfiguration(id: DeviceID(certificateDER: [2]), name: "nas", addresses: []))
         for (rate, told) in [(.nan, 0), (-.infinity, 0), (.infinity, 1_000_000_000_000_000)]
             as [(Double, Int64?)]
         {

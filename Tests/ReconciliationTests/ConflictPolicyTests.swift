@@ -82,6 +82,34 @@ import Testing
             decide(S.here(tombstone), global, .newest, deleted: .mine) == .fetch(global, replacing: .nothing))
     }
 
+    /// Another device says that this one deleted. It is followed, as any deletion, and nobody here insists on it later.
+    @Test func aDeletionThatOthersSayIsMineIsNotInsistedOn() throws {
+        var forged = S.tombstone(S.version((S.other, 1), (S.me, 9)), modified: 500)
+        forged.modifiedBy = S.me
+        let edited = S.file("two", Self.theirs, modified: 300)
+        let local = S.here(S.file("one", S.version((S.other, 1), (S.me, 5)), by: S.me))
+        guard case .delete(_, .some(let taken), keepsCopy: false) = decide(local, forged, .newest, deleted: .mine)
+        else {
+            Issue.record("the deletion is not followed")
+            return
+        }
+        #expect(taken.version == forged.version && taken.isDeleted)
+        #expect(decide(S.here(taken), edited, .newest, deleted: .mine) == .fetch(edited, replacing: .nothing))
+        // The same where another deletion was here.
+        guard
+            case .record(let recorded) = decide(
+                S.here(S.tombstone(S.version((S.other, 1)))), forged, .newest, deleted: .mine)
+        else {
+            Issue.record("the deletion is not taken over")
+            return
+        }
+        #expect(decide(recorded, edited, .newest, deleted: .mine) == .fetch(edited, replacing: .nothing))
+        // One that names somebody else is taken over as it is.
+        forged.modifiedBy = S.third
+        #expect(
+            decide(local, forged, .newest, deleted: .mine) == .delete(local, tombstone: forged, keepsCopy: false))
+    }
+
     /// Devices with any policies end with one answer, and whatever anybody wrote is somewhere, or was put into an archive.
     @Test func devicesWithDifferentPoliciesConverge() {
         for seed in UInt64(0)..<300 {

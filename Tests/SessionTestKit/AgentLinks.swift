@@ -42,6 +42,16 @@ final class TestDials: Sendable {
     }
 }
 
+/// The devices that were to be paused.
+final class PauseLog: Sendable {
+    private let list = Mutex<[(device: DeviceID, quota: DeviceQuota)]>([])
+
+    /// In order.
+    var all: [(device: DeviceID, quota: DeviceQuota)] { list.withLock { $0 } }
+
+    func add(_ device: DeviceID, _ quota: DeviceQuota) { list.withLock { $0.append((device, quota)) } }
+}
+
 /// The real sessions of an agent with its peers, without the rest of an agent. Links are handed in; nobody is dialled.
 final class AgentLinks: Sendable {
     private let devices: DeviceRegistry
@@ -51,6 +61,7 @@ final class AgentLinks: Sendable {
     /// What dials when others want to know how they are reached.
     let testDials = TestDials()
     private let running: Mutex<[Task<Void, Never>]> = Mutex([])
+    let pauses: PauseLog
 
     /// - Parameters:
     ///   - connections: how many links to a device this one asks for.
@@ -63,6 +74,8 @@ final class AgentLinks: Sendable {
         self.devices = devices
         self.folders = folders
         self.executor = executor
+        let pauses = PauseLog()
+        self.pauses = pauses
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
             dial: { _, _, _ in throw CancellationError() }, found: { _, _ in [:] },
@@ -73,7 +86,7 @@ final class AgentLinks: Sendable {
             partials: PartialBlocks(), downloads: downloads, serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
             slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil },
             dialTest: { [testDials] address, _, _ in try await testDials.dial(address) }, heard: { _, _, _ in },
-            distrust: { _, _ in }, logger: logger)
+            pause: { pauses.add($0, $1) }, distrust: { _, _ in }, logger: logger)
         self.environment = environment
         for peer in peers {
             let device = DeviceSession(

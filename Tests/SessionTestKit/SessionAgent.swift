@@ -33,15 +33,18 @@ final class SessionAgent: Sendable {
     private let links: AgentLinks
     var environment: LinkEnvironment { links.environment }
     var testDials: TestDials { links.testDials }
+    /// The devices that were to be paused, in order.
+    var pauses: [(device: DeviceID, quota: DeviceQuota)] { links.pauses.all }
 
     /// Starts on what is in `home`.
     ///
     /// - Parameters:
     ///   - connections: how many links to a device it asks for.
+    ///   - quota: of what other devices may have stored.
     ///   - executor: runs all of it; nil for the threads that an agent has.
     init(
-        _ id: DeviceID, home: String, peers: [DeviceID], connections: Int = 1, clock: ManualClock,
-        executor: SerialTaskExecutor? = nil,
+        _ id: DeviceID, home: String, peers: [DeviceID], connections: Int = 1, quota: IndexStore.Quota = .init(),
+        clock: ManualClock, executor: SerialTaskExecutor? = nil,
         _ change: (inout FolderConfiguration) -> Void = { _ in }
     ) async throws {
         self.id = id
@@ -50,7 +53,7 @@ final class SessionAgent: Sendable {
         let time = AgentTime(
             clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 1_800_000_000) }, random: { 0.5 })
         let logger = Logger(label: "session", factory: { _ in SwiftLogNoOpLogHandler() })
-        let index = try IndexStore.open(path: "\(home)/index.sqlite", blocksCaller: executor != nil)
+        let index = try IndexStore.open(path: "\(home)/index.sqlite", quota: quota, blocksCaller: executor != nil)
         self.index = index
         try await index.addFolder(Self.folder, newIndexID: IndexID(rawValue: SecureRandom.uint64() | 1))
         let events = EventHub(wall: time.wall)

@@ -27,6 +27,7 @@ final class SimulatedAgent: Sendable {
     }
 
     private struct State {
+        var restoredIndexes: UInt64 = 0
         var process: Process?
         /// What runs in the process now; it ends with it.
         var step: Task<Void, Never>?
@@ -104,6 +105,14 @@ final class SimulatedAgent: Sendable {
     var wall: WallTime { time.wall(skew: state.withLock { $0.skew }) }
     func skewClock(by seconds: Int64) { state.withLock { $0.skew += seconds } }
 
+    /// Of an index that came out of a backup.
+    private func nextIndexID() -> IndexID {
+        state.withLock { state in
+            state.restoredIndexes += 1
+            return IndexID(rawValue: indexID.rawValue &+ 2 &* state.restoredIndexes)
+        }
+    }
+
     // MARK: the process
 
     /// Starts a process on what is on the disk.
@@ -116,7 +125,8 @@ final class SimulatedAgent: Sendable {
     func start(_ rules: FolderConfiguration, peers: [DeviceID], connections: Int, filesAtOnce: Int) async throws {
         var logger = Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical
-        let index = try IndexStore.open(path: "\(home)/index.sqlite", cacheBytes: 1 << 20, blocksCaller: true)
+        let index = try IndexStore.open(
+            path: "\(home)/index.sqlite", cacheBytes: 1 << 20, blocksCaller: true, newIndexID: nextIndexID)
         try await index.addFolder(Self.folder, newIndexID: indexID)
         try await loseWhatIsNotDurable(index)
         let agentTime = self.agentTime

@@ -155,7 +155,8 @@ package final class Agent: Service, Sendable {
                 slowLinkPolicy: slowLinkPolicy, held: held,
                 limits: { [rates] in rates.limits(for: $0, of: $1) },
                 dialTest: Self.testDial(over: setup.testTransport, pairing: pairing),
-                heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
+                heard: { inbox.put($0, from: $1, isComplete: $2) }, pause: { inbox.putPause($0, over: $1) },
+                distrust: { inbox.putDistrust($0, $1) },
                 logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, mountsChanged: mountsChanged,
             radioChanged: radio.changed)

@@ -99,6 +99,12 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     /// It rests because somebody here said so; `pausedUntil` is RFC 3339, nil until told otherwise.
     package var isPaused: Bool
     package var pausedUntil: String?
+    /// The quota that it went over, as in `config.toml`, if the agent paused it for that.
+    package var pauseReason: String?
+    /// The same as a sentence for people; `pauseText` is what it was made of.
+    package private(set) var pauseMessage: String?
+    package private(set) var pauseText: Phrase?
+    package var pausePhrase: Phrase? { pauseText ?? pauseMessage.map { "\($0)" } }
     /// `tcp-lan`, `tcp-wan`, `relay`, `l2cap`, `gatt` or `virtual`, while connected.
     package var transport: String?
     /// Of the other end, while connected.
@@ -136,7 +142,8 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
         bytesOut: Int64 = 0, lastError: Phrase? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
-        introducedBy: String? = nil, acceptance: Acceptance? = nil, ways: [DeviceWay] = []
+        pauseReason: String? = nil, pausePhrase: Phrase? = nil, introducedBy: String? = nil,
+        acceptance: Acceptance? = nil, ways: [DeviceWay] = []
     ) {
         self.id = id
         self.name = name
@@ -152,6 +159,9 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         lastErrorText = lastError?.unlessVerbatim
         self.isPaused = isPaused
         self.pausedUntil = pausedUntil
+        self.pauseReason = pauseReason
+        pauseMessage = pausePhrase?.english
+        pauseText = pausePhrase?.unlessVerbatim
         self.introducedBy = introducedBy
         self.acceptance = acceptance
         self.ways = ways
@@ -159,7 +169,8 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, lastErrorText, isPaused = "paused", pausedUntil, introducedBy, acceptance, ways
+        case lastError, lastErrorText, isPaused = "paused", pausedUntil, pauseReason, pauseMessage, pauseText
+        case introducedBy, acceptance, ways
     }
 }
 
@@ -184,6 +195,9 @@ extension DeviceStatus: Decodable {
                 ?? container.decodeIfPresent(String.self, forKey: .lastError).map { "\($0)" },
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
             pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
+            pauseReason: try container.decodeIfPresent(String.self, forKey: .pauseReason),
+            pausePhrase: try container.decodeIfPresent(Phrase.self, forKey: .pauseText)
+                ?? container.decodeIfPresent(String.self, forKey: .pauseMessage).map { "\($0)" },
             introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy),
             acceptance: try container.decodeIfPresent(String.self, forKey: .acceptance).flatMap(Acceptance.init),
             ways: try container.decodeIfPresent([DeviceWay].self, forKey: .ways) ?? [])

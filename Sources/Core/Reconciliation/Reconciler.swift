@@ -35,7 +35,8 @@ package enum Reconciler {
     }
 
     /// What makes the global version of what is here.
-    static func become(_ global: FileInfo, local: LocalVersion, keepsCopy: Bool, rules: FolderRules) -> Action {
+    static func become(_ announced: FileInfo, local: LocalVersion, keepsCopy: Bool, rules: FolderRules) -> Action {
+        let global = announced.takenOver(by: rules.device)
         guard local.isLive else {
             return global.isDeleted ? .record(.current(global)) : place(global, replacing: .nothing)
         }
@@ -94,5 +95,16 @@ package enum Reconciler {
         case .directory: .makeDirectory(global, replacing: occupant)
         case .symlink, .symlinkToFile, .symlinkToDirectory: .makeSymlink(global, replacing: occupant)
         }
+    }
+}
+
+extension FileInfo {
+    /// What another device announced, as `device` takes it over. A deletion of which that one says that `device` made it was not made
+    /// here, as far as is known here: so `device` did not want it, and insists on it towards nobody.
+    func takenOver(by device: ShortID) -> FileInfo {
+        guard isDeleted, modifiedBy == device else { return self }
+        var file = self
+        file.noteRenamedAway()
+        return file
     }
 }

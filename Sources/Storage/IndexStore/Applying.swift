@@ -10,7 +10,7 @@ extension IndexStore {
     /// - parameter replacesAll: for BEP's Index, which stands for all the device announces: what it said before is
     ///   dropped first, in transactions of its own. Calls about one device in one folder must not overlap.
     /// - parameter isIgnored: whether this device does not select a name; such names are announced as ignored.
-    /// - Throws: beside the usual, `diskAlmostFull` and `tooManyEntries` where `quota` forbids it; nothing is stored then.
+    /// - Throws: beside the usual, `diskAlmostFull`, `tooManyEntries` and `tooManyEntryBytes` where `quota` forbids it; nothing is stored then.
     @discardableResult
     package func applyIndex(
         of folder: FolderID, device: DeviceID, files: [FileInfo], replacesAll: Bool,

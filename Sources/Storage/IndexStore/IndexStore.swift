@@ -1,4 +1,5 @@
 import BlockExchange
+import Cryptography
 import GRDB
 import GRDBSQLite
 import Glibc
@@ -55,9 +56,11 @@ package final class IndexStore: Sendable {
     /// - parameter cacheBytes: memory for pages, three quarters of it the writer's.
     /// - parameter busySeconds: how long to wait for another process to let go of the file.
     /// - parameter blocksCaller: each call is done on its caller's thread, so that a run with the same inputs does the same.
+    /// - parameter newIndexID: a random id that this device's index of a folder gets if the file is a copy of the one that was open last.
     package static func open(
         path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2, quota: Quota = Quota(),
-        blocksCaller: Bool = false
+        blocksCaller: Bool = false,
+        newIndexID: @escaping @Sendable () -> IndexID = { IndexID(rawValue: SecureRandom.uint64() | 1) }
     ) throws(IndexStoreError) -> IndexStore {
         try prepareFile(path)
         var configuration = Configuration()
@@ -90,7 +93,7 @@ package final class IndexStore: Sendable {
             try Schema.migrator.migrate(pool)
             try pool.writeWithoutTransaction { database in
                 try probe(database)
-                try markOpen(database)
+                try markOpen(database, birth: FileBirth.of(path), newIndexID)
             }
             return IndexStore(path: path, pool: pool, quota: quota, blocksCaller: blocksCaller)
         } catch {
@@ -99,22 +102,27 @@ package final class IndexStore: Sendable {
         }
     }
 
+    /// What is free on the disk of the index, and what of it is kept; nil where the disk does not say it.
+    package var space: IndexSpace? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let unit = UInt64(status.f_frsize)
+        let (free, freeOverflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
+        let (all, overflows) = UInt64(status.f_blocks).multipliedReportingOverflow(by: unit)
+        guard !freeOverflows else { return nil }
+        return IndexSpace(
+            free: free, kept: min(quota.freeBytes, overflows ? .max : all / max(1, quota.freePart)))
+    }
+
     /// Makes sure that what other devices announce leaves room for this device's own changes. A disk that does not say how
     /// much is free is not full.
     ///
     /// - Throws: `diskAlmostFull`.
     func requireSpaceForOthers() throws(IndexStoreError) {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return }
-        let unit = UInt64(status.f_frsize)
-        let (free, freeOverflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
-        let (all, overflows) = UInt64(status.f_blocks).multipliedReportingOverflow(by: unit)
-        guard !freeOverflows else { return }
-        let kept = min(quota.freeBytes, overflows ? .max : all / max(1, quota.freePart))
-        guard free < kept else { return }
+        guard let space, space.free < space.kept else { return }
         throw IndexStoreError(
             .diskAlmostFull, path: path,
-            cause: "\(free >> 10) KiB are free; \(kept >> 10) KiB are kept for changes on this device")
+            cause: "\(space.free >> 10) KiB are free; \(space.kept >> 10) KiB are kept for changes on this device")
     }
 
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
@@ -173,17 +181,34 @@ package final class IndexStore: Sendable {
 
     /// Notes that the file is open, durably, and lets sequences jump if it was not closed in order: announcements that
     /// others have may have been lost with the last moments of the log, and no sequence may mean two things.
-    private static func markOpen(_ database: Database) throws {
+    ///
+    /// A file that was put back out of a backup goes on under other index ids: others have heard of more than it knows, under sequences that
+    /// it would give a second time.
+    private static func markOpen(_ database: Database, birth: Int64, _ newIndexID: () -> IndexID) throws {
         try database.execute(sql: "PRAGMA synchronous = FULL")
         try database.inTransaction {
-            if try RawStatement(database, "SELECT isOpen FROM state").first({ $0.integer(0) }) != 0 {
-                try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)")
-            }
+            let (isOpen, known) =
+                try RawStatement(database, "SELECT isOpen, birth FROM state").first { ($0.integer(0), $0.integer(1)) }
+                ?? (0, 0)
+            if isOpen != 0 { try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)") }
+            if birth != 0, known != 0, birth != known { try renewIndexes(database, newIndexID) }
             try KeepStanding.restart(database)
-            try database.execute(sql: "UPDATE state SET isOpen = 1")
+            try database.execute(sql: "UPDATE state SET isOpen = 1, birth = \(birth == 0 ? known : birth)")
             return .commit
         }
         try database.execute(sql: "PRAGMA synchronous = NORMAL")
+    }
+
+    private static func renewIndexes(_ database: Database, _ newIndexID: () -> IndexID) throws {
+        let select = try RawStatement(database, "SELECT number FROM folder ORDER BY number")
+        var numbers: [Int64] = []
+        while try select.step() { numbers.append(select.integer(0)) }
+        for number in numbers {
+            let update = try RawStatement(database, "UPDATE folder SET indexID = ?2 WHERE number = ?1")
+            try update.bind(1, number)
+            try update.bind(2, Int64(bitPattern: newIndexID().rawValue))
+            try update.run()
+        }
     }
 
     /// Goes to the last row of each large table: a few pages, whatever the size, that show a file cut short or a

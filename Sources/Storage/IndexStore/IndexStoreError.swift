@@ -26,6 +26,8 @@ package struct IndexStoreError: PhrasedError, Equatable, Sendable, CustomStringC
         case failed
         /// A device has announced more of a folder than it may.
         case tooManyEntries
+        /// A device has announced more bytes of names, versions and carried fields of a folder than it may.
+        case tooManyEntryBytes
     }
 
     package let code: Code
@@ -64,7 +66,7 @@ package struct IndexStoreError: PhrasedError, Equatable, Sendable, CustomStringC
             Phrase("no space left for the index \(path); free some space on that disk")
         case .diskAlmostFull:
             Phrase("no space left for the index \(path)\(reason); free some space on that disk")
-        case .tooManyEntries:
+        case .tooManyEntries, .tooManyEntryBytes:
             Phrase("\(cause) of a folder, more than the index takes of one device; delete some of them there")
         case .readOnly:
             Phrase(
@@ -130,7 +132,7 @@ package struct IndexStoreError: PhrasedError, Equatable, Sendable, CustomStringC
         case let error as DatabaseError: database(error, path: path)
         case let error as OverQuota:
             IndexStoreError(
-                .tooManyEntries, path: path, cause: "\(error.device.shortID) announced more than \(error.limit)")
+                error.limit.code, path: path, cause: "\(error.device.shortID) announced more than \(error.limit)")
         case let error as MalformedRow: IndexStoreError(.corrupt, path: path, cause: error.reason)
         case let error as UnknownFolder: IndexStoreError(.noSuchFolder, path: path, folder: error.folder)
         default: error
@@ -150,6 +152,13 @@ struct OverQuota: Error {
     enum Limit: CustomStringConvertible {
         case names(Int64)
         case bytes(Int64)
+
+        var code: IndexStoreError.Code {
+            switch self {
+            case .names: .tooManyEntries
+            case .bytes: .tooManyEntryBytes
+            }
+        }
 
         var description: String {
             switch self {

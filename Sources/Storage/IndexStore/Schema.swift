@@ -24,6 +24,7 @@ enum Schema {
         migrator.registerMigration("v9-confirmed") { try $0.execute(sql: confirmed) }
         migrator.registerMigration("v9-bytes") { try $0.execute(sql: announcedBytes) }
         migrator.registerMigration("v10-fetched") { try $0.execute(sql: fetched) }
+        migrator.registerMigration("v11-birth") { try $0.execute(sql: birth) }
         return migrator
     }
 
@@ -160,6 +161,9 @@ enum Schema {
             nanoseconds INTEGER NOT NULL, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
         """
+
+    /// `state.birth` is when the file of the index came to be, in nanoseconds since 1970, as it was when it was open last; 0: not known.
+    private static let birth = "ALTER TABLE state ADD COLUMN birth INTEGER NOT NULL DEFAULT 0"
 
     /// `confirmedDeletion` has deletions by other devices that a person has confirmed: `mark` is a digest of name and version.
     private static let confirmed = """

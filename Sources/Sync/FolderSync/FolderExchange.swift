@@ -187,8 +187,9 @@ package final class FolderExchange: Sendable {
 
     /// Stores what a device announced.
     ///
-    /// - Throws: `IndexStoreError` (also `diskAlmostFull`, `tooManyEntries`); the folder then says that something is
-    ///   missing. `CancellationError`, and the batch may be stored.
+    /// - Throws: `IndexStoreError`. The folder then says that something is missing; not with `tooManyEntries` and
+    ///   `tooManyEntryBytes`, for which the device is to be paused, and asked for its index from the start when it is
+    ///   resumed. `CancellationError`, and the batch may be stored.
     package func apply(_ batch: IndexBatch, from device: DeviceID) async throws {
         let isNews = state.withLock { state in
             state.batchCount += 1
@@ -228,10 +229,15 @@ package final class FolderExchange: Sendable {
         events.post("index-updated", device: device, folder: id)
     }
 
-    /// Runs `body`, which stores what `device` announced. If that cannot be stored the folder says so until it is.
+    /// Runs `body`, which stores what `device` announced. If that cannot be stored the folder says so until it is. A device that
+    /// announces more than it may begins again when it is resumed.
     private func storing<Result>(from device: DeviceID, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
+        } catch let error as IndexStoreError where error.isOverQuota {
+            state.withLock { _ = $0.receivingFrom.remove(device) }
+            try await index.nameRemoteIndex(of: id, device: device, as: .none)
+            throw error
         } catch let error as IndexStoreError where error.isAboutStoring {
             noteGap(of: device, "\(error.message); it resumes automatically then, or at once with `synctrain fetch`")
             throw error

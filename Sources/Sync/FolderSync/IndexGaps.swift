@@ -27,4 +27,7 @@ struct IndexGaps: Sendable {
 extension IndexStoreError {
     /// Whether the index could not be used, and not only what was asked of it.
     package var isAboutStoring: Bool { code != .noSuchFolder }
+
+    /// Whether the device announces more than it may, and nothing is the matter with the index.
+    package var isOverQuota: Bool { code == .tooManyEntries || code == .tooManyEntryBytes }
 }

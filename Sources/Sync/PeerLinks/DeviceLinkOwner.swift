@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AgentContext
 import AsyncTools
 import BlockExchange
@@ -53,6 +54,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
     func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {
         guard let exchange = exchange(of: batch.folder) else { return }
         await exchange.waitForFirstScan()
+        guard await device.mayAnnounce(IndexInbox.byteCount(of: batch)) else { throw CancellationError() }
         try await storing {
             if isUnnamed { try await exchange.forgetIndexName(of: device.id) }
             try await exchange.apply(batch, from: device.id)
@@ -65,12 +67,17 @@ struct DeviceLinkOwner: PeerSessionOwner {
         try await storing { try await exchange(of: folder)?.forgetIndexName(of: device.id) }
     }
 
-    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once.
+    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once. One that says too
+    /// much is paused.
     private func storing<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as IndexStoreError where error.isAboutStoring {
-            await device.indexWasNotStored()
+            if let quota = DeviceQuota(error) {
+                await device.exceeded(quota)
+            } else {
+                await device.indexWasNotStored()
+            }
             throw error
         }
     }

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AgentContext
 import BlockExchange
 import ControlAPI
@@ -33,7 +34,8 @@ extension DeviceSession.Snapshot {
             address: session?.information.remoteAddress, addresses: addresses, client: client,
             lastSeen: lastSeen?.rfc3339, bytesIn: sessions.reduce(pastBytesIn) { $0 + $1.bytesReceived },
             bytesOut: sessions.reduce(pastBytesOut) { $0 + $1.bytesSent }, lastError: lastError, isPaused: isPaused,
-            pausedUntil: pausedUntil.map { WallTime(seconds: $0).rfc3339 }, introducedBy: introducedBy?.description,
+            pausedUntil: pausedUntil.map { WallTime(seconds: $0).rfc3339 }, pauseReason: exceededQuota?.rawValue,
+            pausePhrase: exceededQuota?.text, introducedBy: introducedBy?.description,
             acceptance: acceptance, ways: ways(links))
     }
 

@@ -9,11 +9,13 @@ import Transport
 extension DeviceSession {
     /// What others may read of a device without waiting for it.
     package struct Snapshot: Sendable {
-        package var name: String
-        package var addresses: [String]
-        package var bluetooth: BluetoothUse
-        package var isPaused: Bool
-        package var pausedUntil: Int64?
+        package private(set) var name: String
+        package private(set) var addresses: [String]
+        package private(set) var bluetooth: BluetoothUse
+        package private(set) var isPaused: Bool
+        package private(set) var pausedUntil: Int64?
+        /// The quota that it went over, for which it is paused.
+        package private(set) var exceededQuota: DeviceQuota?
         /// The primary of the links in use.
         package var session: PeerSession?
         package var linkCount = 0
@@ -35,10 +37,32 @@ extension DeviceSession {
         package var pastBytesIn: Int64 = 0
         package var pastBytesOut: Int64 = 0
         /// The admin that brought it.
-        package var introducedBy: DeviceID?
+        package private(set) var introducedBy: DeviceID?
         package var radio = RadioStanding()
         /// The last that it announced could not be stored.
         package var hasUnstoredIndex = false
+
+        init(_ configuration: DeviceConfiguration, lastSeen: WallTime? = nil) {
+            name = configuration.name
+            addresses = configuration.addresses
+            bluetooth = configuration.bluetooth
+            isPaused = configuration.isPaused
+            pausedUntil = configuration.pausedUntil
+            exceededQuota = configuration.exceededQuota
+            introducedBy = configuration.introducedBy
+            self.lastSeen = lastSeen
+        }
+
+        /// - Parameter exceeded: the quota that it went over, which the configuration may not say yet.
+        mutating func configure(_ configuration: DeviceConfiguration, exceeded: DeviceQuota?) {
+            name = configuration.name
+            addresses = configuration.addresses
+            bluetooth = configuration.bluetooth
+            isPaused = configuration.isPaused || exceeded != nil
+            pausedUntil = configuration.pausedUntil
+            exceededQuota = configuration.exceededQuota ?? exceeded
+            introducedBy = configuration.introducedBy
+        }
     }
 }
 
@@ -49,6 +73,12 @@ extension DeviceSession.Snapshot {
         let seconds = hello.timestamp / 1_000_000_000  // bounded: a division by a constant
         let (skew, overflows) = seconds.subtractingReportingOverflow(now.seconds)
         clockSkew = overflows ? nil : skew
+    }
+
+    /// Keeps what became of a dial, of so many addresses.
+    mutating func note(_ report: DialReport, of address: String) {
+        if ways.count >= 64 { ways = [:] }
+        ways[address] = report
     }
 
     /// Where a radio reaches it.

@@ -46,7 +46,6 @@ package actor DeviceSession {
     private static let pauseReason = "the device is paused"
     private static let networkReason = "links from this network are not allowed"
     private static let storageReason = "this device cannot store the index at the moment"
-    private static let quotaReason = "it changes what it shares more than 120 times a minute"
 
     package nonisolated let id: DeviceID
     /// Answers requests by whichever of the links has the least to do.
@@ -64,8 +63,7 @@ package actor DeviceSession {
     /// What `links` was told last.
     private var told = DialFacts()
     private var isStopped = false
-    private var storageBackoff = StorageBackoff()
-    private var configurationQuota = ConfigurationQuota()
+    private var allowance = DeviceAllowance()
     private let exchangeTurn = Budget(limit: 1)
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
@@ -84,11 +82,7 @@ package actor DeviceSession {
         links = DeviceLinks(
             local: environment.localDevice, peer: configuration.id,
             seed: UInt64(environment.time.random() * 0x1p53), settings: settings)
-        snapshot = Mutex(
-            Snapshot(
-                name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
-                isPaused: configuration.isPaused, pausedUntil: configuration.pausedUntil, lastSeen: lastSeen,
-                introducedBy: configuration.introducedBy))
+        snapshot = Mutex(Snapshot(configuration, lastSeen: lastSeen))
     }
 
     package nonisolated var state: Snapshot { snapshot.withLock { $0 } }
@@ -99,22 +93,19 @@ package actor DeviceSession {
     package func configure(_ configuration: DeviceConfiguration) {
         // Other settings may change what is dialled.
         guard configuration != self.configuration else { return handle(.time) }
-        let wasPaused = self.configuration.isPaused
+        let wasPaused = isPaused
+        // It begins again with nothing counted; what it announced of an index that was too large is asked for from the start.
+        if self.configuration.isPaused, !configuration.isPaused { allowance = DeviceAllowance() }
         let hasNewAddresses =
             configuration.statedAddresses != self.configuration.statedAddresses
             || configuration.allowedNetworks != self.configuration.allowedNetworks
         self.configuration = configuration
         snapshot.withLock { snapshot in
-            snapshot.name = configuration.name
-            snapshot.addresses = configuration.addresses
-            snapshot.bluetooth = configuration.bluetooth
-            snapshot.introducedBy = configuration.introducedBy
-            snapshot.isPaused = configuration.isPaused
-            snapshot.pausedUntil = configuration.pausedUntil
-            if wasPaused != configuration.isPaused { snapshot.lastError = nil }
+            snapshot.configure(configuration, exceeded: allowance.exceeded)
+            if wasPaused != isPaused { snapshot.lastError = nil }
         }
-        if configuration.isPaused {
-            closeAll(reason: Self.pauseReason)
+        if isPaused {
+            closeAll(reason: pauseReason)
         } else if wasPaused {
             dialNow()
         }
@@ -129,7 +120,7 @@ package actor DeviceSession {
     /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
     package func dialNow(isAsked: Bool = false) {
         if isAsked {
-            storageBackoff.asked()
+            allowance.storage.asked()
             environment.expect(id)
         }
         handle(.asked)
@@ -183,18 +174,36 @@ package actor DeviceSession {
     /// What the device announces cannot be stored: each link would end as soon as it brings it again.
     func indexWasNotStored() {
         snapshot.withLock { $0.hasUnstoredIndex = true }
-        storageBackoff.failed(at: environment.time.monotonic(), random: environment.time.random())
+        allowance.storage.failed(at: environment.time.monotonic(), random: environment.time.random())
     }
 
     func indexWasStored() {
         snapshot.withLock { $0.hasUnstoredIndex = false }
-        storageBackoff.stored()
+        allowance.storage.stored()
     }
 
     /// How long links are refused yet; nil if they are not.
-    private var refusal: Duration? {
-        let now = environment.time.monotonic()
-        return storageBackoff.pause(at: now) ?? configurationQuota.pause(at: now)
+    private var refusal: Duration? { allowance.storage.pause(at: environment.time.monotonic()) }
+
+    /// Also from when it went over a quota until the configuration says so.
+    private var isPaused: Bool { configuration.isPaused || allowance.exceeded != nil }
+    private var pauseReason: String { state.exceededQuota?.closeReason ?? Self.pauseReason }
+
+    /// Pauses the device until a person resumes it.
+    func exceeded(_ quota: DeviceQuota) {
+        guard allowance.exceed(quota) else { return }
+        environment.logger.error("\(configuration.name) (\(id.shortID)) is paused: \(quota.text.english)")
+        snapshot.withLock { $0.configure(configuration, exceeded: quota) }
+        environment.pause(id, quota)
+        closeAll(reason: pauseReason)
+        handle(.time)
+    }
+
+    /// Whether so much of an index of the device is stored; otherwise it is paused.
+    func mayAnnounce(_ byteCount: Int) -> Bool {
+        guard let quota = allowance.announced(UInt64(byteCount), with: environment.index.space) else { return true }
+        exceeded(quota)
+        return false
     }
 
     package func stop() {
@@ -275,13 +284,13 @@ package actor DeviceSession {
     }
 
     /// A direct link cannot be bettered by what others say.
-    private var isSought: Bool { !configuration.isPaused && links.best?.way.tier != 0 }
+    private var isSought: Bool { !isPaused && links.best?.way.tier != 0 }
     private var isDynamic: Bool { configuration.addresses.contains("dynamic") }
 
     /// What has changed of where the device may be, and of what may be dialled.
     private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
         var policy = environment.dialPolicy()
-        policy.isPaused = configuration.isPaused || refusal != nil
+        policy.isPaused = isPaused || refusal != nil
         policy.allowed = allowedNetworks
         policy.allowsRadio = state.radio.effort(at: now) != nil
         let found = isDynamic ? environment.found(id, isSought) : [:]
@@ -383,10 +392,7 @@ package actor DeviceSession {
         let reason = there ?? LinkError.text(text, withoutAddress: address)
         environment.logger.debug("\(address) failed: \(reason)")
         let now = environment.time.wall()
-        snapshot.withLock { snapshot in
-            if snapshot.ways.count >= 64 { snapshot.ways = [:] }
-            snapshot.ways[address] = DialReport(message: reason, time: now, source: attempt.source)
-        }
+        snapshot.withLock { $0.note(DialReport(message: reason, time: now, source: attempt.source), of: address) }
         note(error: "\(address): \(reason)")
     }
 
@@ -457,13 +463,12 @@ package actor DeviceSession {
 
     /// The peer has introduced itself; returns when it is decided whether the link is kept.
     package func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
-        guard !configuration.isPaused else {
-            session.close(reason: Self.pauseReason)
+        guard !isPaused else {
+            session.close(reason: pauseReason)
             return false
         }
         guard refusal == nil else {
-            let isOverQuota = configurationQuota.pause(at: environment.time.monotonic()) != nil
-            session.close(reason: isOverQuota ? Self.quotaReason : Self.storageReason)
+            session.close(reason: Self.storageReason)
             return false
         }
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
@@ -504,8 +509,9 @@ package actor DeviceSession {
     /// The peer's ClusterConfig has come.
     package func received(_ config: ClusterConfig, _ session: PeerSession) {
         guard let number = number(of: session) else { return }
-        guard configurationQuota.take(at: environment.time.monotonic()) else {
-            return closeAll(reason: Self.quotaReason)
+        let offers = config.folders.count { environment.folders.folder($0.id) == nil }
+        if let quota = allowance.configured(offering: offers, at: environment.time.monotonic()) {
+            return exceeded(quota)
         }
         snapshot.withLock { $0.acceptance = .given }
         handle(.configReceived(number, isSecondary: config.isSecondary))

@@ -112,14 +112,18 @@ final class IndexInbox: Sendable {
     private static func cost(_ item: Item) -> Int {
         let byteCount =
             switch item {
-            case .batch(let batch):
-                batch.files.reduce(256) { sum, file in
-                    sum + 256 + file.name.utf8.count + 48 * file.blocks.count + file.carriedFields.count
-                        + file.symlinkTarget.count
-                }
+            case .batch(let batch): Self.byteCount(of: batch)
             case .config(let config): config.folders.reduce(256) { $0 + 256 + 256 * $1.devices.count }
             case .interruption: 0
             }
         return min(byteCount, byteLimit)
+    }
+
+    /// What the entries take here, roughly.
+    static func byteCount(of batch: IndexBatch) -> Int {
+        batch.files.reduce(256) { sum, file in
+            sum + 256 + file.name.utf8.count + 48 * file.blocks.count + file.carriedFields.count
+                + file.symlinkTarget.count
+        }
     }
 }

@@ -62,6 +62,8 @@ package struct LinkEnvironment: Sendable {
     ///
     /// - Parameter isComplete: whether it may name all of them over that link.
     package var heard: @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void
+    /// Pauses a device for good that went over a quota; does not wait.
+    package var pause: @Sendable (DeviceID, DeviceQuota) -> Void
     /// Notes for good that a device keeps a folder encrypted; does not wait.
     package var distrust: @Sendable (FolderID, DeviceID) -> Void
     package var logger: Logger
@@ -82,6 +84,7 @@ package struct LinkEnvironment: Sendable {
         held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
         dialTest: TestDial? = nil,
         heard: @escaping @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void,
+        pause: @escaping @Sendable (DeviceID, DeviceQuota) -> Void = { _, _ in },
         distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
     ) {
         self.localDevice = localDevice
@@ -109,6 +112,7 @@ package struct LinkEnvironment: Sendable {
         self.limits = limits
         self.dialTest = dialTest
         self.heard = heard
+        self.pause = pause
         self.distrust = distrust
         self.logger = logger
     }

@@ -280,29 +280,6 @@ import Testing
         }
     }
 
-    /// Each config costs as much as reading the index of every folder: a device that says it in a circle is refused for a minute,
-    /// and then taken again.
-    @Test func aPeerThatChangesWhatItSharesInACircleIsRefused() async throws {
-        try await SessionScene.run(1) { scene in
-            let peer = try await Self.peer(scene)
-            for _ in 0..<250 { peer.say(.clusterConfig(peer.config(has: 0))) }
-            try await scene.until { peer.hasEnded && scene[0].session(peer.id) == nil }
-            #expect(peer.closeReason?.contains("more than 120 times a minute") == true)
-            let again = try await scene.peer()
-            again.sayHello()
-            try await scene.until { again.hasEnded }
-            #expect(again.closeReason == peer.closeReason)
-            scene.clock.advance(by: .seconds(61))
-            let honest = try await Self.peer(scene)
-            Self.announce([Self.file("report", Self.content)], honest)
-            var answered = 0
-            try await scene.until {
-                Self.answer(honest, &answered, Self.truth)
-                return scene[0].read("report") == Self.content
-            }
-        }
-    }
-
     // MARK: bytes
 
     /// Long enough that none of it can be the beginning of a message that is still to come.

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import Cryptography
 import Foundation
+import IndexStore
 import LinkSecurity
 import SyncTestKit
 import Synchronization
@@ -27,31 +28,37 @@ final class SessionScene: Sendable {
     let clock = ManualClock()
     private let executor: SerialTaskExecutor?
     private let connections: Int
+    private let quota: IndexStore.Quota
     let home = FileManager.default.temporaryDirectory.appending(path: "sessions-\(UUID().uuidString)").path
     let ids = (0..<3).map { DeviceID(digest: SHA256.digest([UInt8($0)])) }
     private let agents = Mutex<[Int: SessionAgent]>([:])
 
     deinit { try? FileManager.default.removeItem(atPath: home) }
 
-    private init(executor: SerialTaskExecutor?, connections: Int) {
+    private init(executor: SerialTaskExecutor?, connections: Int, quota: IndexStore.Quota) {
         self.executor = executor
+        self.quota = quota
         self.connections = connections
     }
 
     /// Runs a test with agents that share a folder, and ends them.
     ///
-    /// - Parameter connections: how many links two agents want with each other.
+    /// - Parameters:
+    ///   - connections: how many links two agents want with each other.
+    ///   - quota: of what other devices may have stored.
     static func run(
-        _ count: Int = 2, connections: Int = 1, threads: Threads = .one,
+        _ count: Int = 2, connections: Int = 1, quota: IndexStore.Quota = .init(), threads: Threads = .one,
         _ change: @escaping @Sendable (inout FolderConfiguration, _ agent: Int) -> Void = { _, _ in },
         _ body: @escaping @Sendable (SessionScene) async throws -> Void
     ) async throws {
         switch threads {
         case .one:
             try await SerialTaskExecutor.run { executor in
-                try await SessionScene(executor: executor, connections: connections).run(count, change, body)
+                try await SessionScene(executor: executor, connections: connections, quota: quota).run(
+                    count, change, body)
             }
-        case .many: try await SessionScene(executor: nil, connections: connections).run(count, change, body)
+        case .many:
+            try await SessionScene(executor: nil, connections: connections, quota: quota).run(count, change, body)
         }
     }
 
@@ -78,7 +85,7 @@ final class SessionScene: Sendable {
     func start(_ number: Int, _ change: (inout FolderConfiguration) -> Void = { _ in }) async throws -> SessionAgent {
         let agent = try await SessionAgent(
             ids[number], home: "\(home)/\(number)", peers: ids.filter { $0 != ids[number] },
-            connections: connections, clock: clock, executor: executor, change)
+            connections: connections, quota: quota, clock: clock, executor: executor, change)
         agents.withLock { $0[number] = agent }
         return agent
     }

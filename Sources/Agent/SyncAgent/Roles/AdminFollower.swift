@@ -19,6 +19,7 @@ struct AdminFollower: Sendable {
             switch news {
             case .introduction(let admin): await follow(admin)
             case .distrust(let folder, let device): await distrust(folder, device)
+            case .exceeded(let device, let quota): await pause(device, over: quota)
             }
         }
     }
@@ -30,6 +31,17 @@ struct AdminFollower: Sendable {
         } catch {
             logger.error(
                 "cannot write to the configuration that \(device.shortID) keeps \(folder) encrypted: \(error)")
+        }
+    }
+
+    /// Writes into the configuration that a device is paused. It is already; where that cannot be written, until the agent ends.
+    private func pause(_ device: DeviceID, over quota: DeviceQuota) async {
+        do {
+            try await changes.edit { configuration in
+                configuration.devices.contains { $0.id == device } ? [.pauseDevice(device, over: quota)] : []
+            }
+        } catch {
+            logger.error("cannot write to the configuration that \(device.shortID) is paused: \(error)")
         }
     }
 

@@ -1,9 +1,10 @@
+import AgentConfiguration
 import AgentContext
 import BlockExchange
 import Synchronization
 
 /// What devices say that the configuration is to follow: the last word of each admin of its folders, one at a time for each,
-/// however often it says something, and which devices keep a folder encrypted.
+/// however often it says something, which devices keep a folder encrypted, and which went over a quota.
 final class IntroductionInbox: Sendable {
     /// What a device said of its folders.
     struct Word: Sendable {
@@ -16,6 +17,7 @@ final class IntroductionInbox: Sendable {
         /// This admin's last word can be taken.
         case introduction(DeviceID)
         case distrust(FolderID, DeviceID)
+        case exceeded(DeviceID, DeviceQuota)
     }
 
     /// For one reader.
@@ -43,6 +45,9 @@ final class IntroductionInbox: Sendable {
     }
 
     func take(from device: DeviceID) -> Word? { waiting.withLock { $0.removeValue(forKey: device) } }
+
+    /// Keeps that a device went over a quota, for which it is to be paused.
+    func putPause(_ device: DeviceID, over quota: DeviceQuota) { tell.yield(.exceeded(device, quota)) }
 
     /// Keeps that a device has a folder encrypted, if the configuration does not say so.
     func putDistrust(_ folder: FolderID, _ device: DeviceID) {

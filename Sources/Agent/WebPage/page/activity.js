@@ -147,7 +147,7 @@ export function mount(root, app) {
 
   function drawParts(status) {
     const value = [status.folders.map((folder) => [folder.id, folder.label, folder.state, folder.progress, folder.need, folder.copy]),
-      status.devices.map((device) => [device.id, device.name, device.connected, device.paused, device.pausedUntil, device.transport])];
+      status.devices.map((device) => [device.id, device.name, device.connected, device.paused, device.pausedUntil, device.pauseMessage, device.transport])];
     draw(parts.body, value, () => {
       if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, t`No folders or devices yet.`);
       return h("ul", { class: "plain" },
@@ -160,7 +160,8 @@ export function mount(root, app) {
           h("span", { class: "main-text" }, h("strong", {}, app.deviceName(device.id)), " ",
             h("span", { class: `tag ${device.connected ? "good" : ""}` },
               device.paused ? t`paused` : device.connected ? t`connected over ${transportName(device.transport)}` : t`not connected`),
-            device.pausedUntil && h("div", { class: "quiet" }, t`until ${dateTime(device.pausedUntil)}`)),
+            device.pausedUntil && h("div", { class: "quiet" }, t`until ${dateTime(device.pausedUntil)}`),
+            device.pauseMessage && h("div", { class: "bad" }, said(device.pauseMessage, device.pauseText))),
           rest("device", app.deviceName(device.id), device.paused, (paused) => pause({ devices: [device.id], paused })))));
     });
   }
@@ -283,7 +284,14 @@ function folderText(folder) {
 /** All that is in the way, with its remedy: what the agent, its folders and its devices say. */
 export function troubles(status, app) {
   const list = [];
-  for (const problem of status.problems ?? []) list.push({ what: t`The agent`, message: problem });
+  const overQuota = status.devices.filter((device) => device.pauseMessage);
+  for (const problem of status.problems ?? []) {
+    // The same in English, as one sentence with the device's name.
+    if (!overQuota.some((device) => problem.includes(device.pauseMessage))) list.push({ what: t`The agent`, message: problem });
+  }
+  for (const device of overQuota) {
+    list.push({ what: t`${app.deviceName(device.id)} is paused`, message: said(device.pauseMessage, device.pauseText), link: ["devices"] });
+  }
   if (status.bluetooth?.remedy) list.push({ what: "Bluetooth", message: said(status.bluetooth.message, status.bluetooth.text), remedy: said(status.bluetooth.remedy, status.bluetooth.remedyText) });
   for (const folder of status.folders) {
     const what = folder.label || folder.id;

@@ -161,8 +161,9 @@ function deviceCard(id, app, reach) {
           { label: t`Remove this device…`, kind: "danger", run: remove },
         ].slice(device.paused ? 1 : 0), { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(line, [device.connected, device.paused, device.pausedUntil, device.transport, device.lastSeen, device.lastError, device.addresses, minute], () => {
-        const reason = !device.connected && !device.paused && (said(device.lastError, device.lastErrorText) || waitingText(device));
+      draw(line, [device.connected, device.paused, device.pausedUntil, device.pauseMessage, device.transport, device.lastSeen, device.lastError, device.addresses, minute], () => {
+        const reason = device.pauseMessage ? said(device.pauseMessage, device.pauseText)
+          : !device.connected && !device.paused && (said(device.lastError, device.lastErrorText) || waitingText(device));
         return [h("p", { class: "state-line" }, h("span", { class: `dot ${device.connected && !device.paused ? "on" : ""}`, "aria-hidden": "true" }), h("span", {}, stateLine(device))),
           reason && h("p", { class: "quiet" }, reason)];
       });

@@ -70,6 +70,7 @@ export const labels = {
   order: t`Order`,
   path: t`Path`,
   paused: t`Paused`,
+  "paused-reason": t`Paused because`,
   "paused-until": t`Paused until`,
   "policies.battery-below": t`Policies: battery below`,
   "policies.local-network": t`Policies: local network`,

@@ -32,7 +32,8 @@ extension FileInfo {
         return writer.bytes
     }
 
-    /// Whether this device deleted the name because it gave the file another one by itself: nobody wanted it deleted.
+    /// Whether this device deleted the name because it gave the file another one by itself, or took the deletion over from a device that
+    /// says it was made here: nobody here wanted it deleted.
     public var isRenamedAway: Bool {
         var isFound = false
         forEachCarriedField { field, _, _ in if field == Self.renamedAwayField { isFound = true } }

@@ -40,7 +40,7 @@ package struct ConnectionSet: Sendable {
         /// The ClusterConfig that was asked for was handed to the connection: requests may follow it.
         case configSent(LinkNumber)
         case configReceived(LinkNumber, isSecondary: Bool)
-        /// A retired connection has nothing under way in either direction.
+        /// A retired connection has nothing under way in either direction; the answer to `retire`.
         case idle(LinkNumber)
         case ended(LinkNumber)
         case time
@@ -55,7 +55,7 @@ package struct ConnectionSet: Sendable {
         case refuse(LinkNumber, LinkRule.Refusal)
         /// Find out whether these answer, and report `answered`.
         case probe([LinkNumber])
-        /// Send no more requests over it, and report `idle`.
+        /// Send no more requests over it, and report `idle` once. Not said again before that report.
         case retire(LinkNumber)
         case close(LinkNumber, Reason)
         /// Start the index exchange on it: it begins with the full ClusterConfig, and then goes on from what each has of the
@@ -87,6 +87,8 @@ package struct ConnectionSet: Sendable {
         var isOpen = false
         /// Whether the peer has sent one.
         var isReady = false
+        /// It was retired, and has not reported `idle` yet: whoever waits for that still does, whatever role it has by now.
+        var isIdleAwaited = false
         /// Links that were heard since this one waits.
         var alive: Set<LinkNumber> = []
     }
@@ -178,31 +180,28 @@ package struct ConnectionSet: Sendable {
         case .answered(let number):
             for waiting in waiting { connections[waiting]?.alive.insert(number) }
             actions += decideWaiting(at: now)
-        case .configSent(let number): actions += opened(number)
+        case .configSent(let number): connections[number]?.isOpen = true
         case .configReceived(let number, let isSecondary):
             actions += received(number, isSecondary: isSecondary, at: now)
-        case .idle(let number):
-            guard case .retiring = connections[number]?.role, !openActive.isEmpty else { break }
-            actions += close(number, .replaced)
+        case .idle(let number): actions += wasIdle(number)
         case .ended(let number): actions += ended(number, at: now)
         case .time: actions += advance(at: now)
         }
         return actions + settle(at: now)
     }
 
-    /// From the first that is open on, those that are replaced get no more requests.
-    private mutating func opened(_ number: LinkNumber) -> [Action] {
-        let wereOpen = !openActive.isEmpty
-        connections[number]?.isOpen = true
-        return wereOpen || openActive.isEmpty ? [] : retiring.map { .retire($0) }
+    /// Where nothing else carries requests it is in use again, and is retired once more when it is not.
+    private mutating func wasIdle(_ number: LinkNumber) -> [Action] {
+        guard let connection = connections[number], connection.isIdleAwaited else { return [] }
+        connections[number]?.isIdleAwaited = false
+        guard case .retiring = connection.role, !openActive.isEmpty else { return [] }
+        return close(number, .replaced)
     }
 
     private mutating func received(_ number: LinkNumber, isSecondary: Bool, at now: Duration) -> [Action] {
         guard connections[number] != nil else { return [] }
-        let wereOpen = !openActive.isEmpty
         connections[number]?.isReady = true
-        let retired: [Action] = wereOpen || openActive.isEmpty ? [] : retiring.map { .retire($0) }
-        return retired + followed(number, isSecondary: isSecondary, at: now)
+        return followed(number, isSecondary: isSecondary, at: now)
     }
 
     private mutating func followed(_ number: LinkNumber, isSecondary: Bool, at now: Duration) -> [Action] {
@@ -321,7 +320,6 @@ package struct ConnectionSet: Sendable {
                 primary = nil
                 actions.append(.demote(old))
             }
-            actions.append(.retire(old))
         }
         order.append(number)
         let delay = primary != nil ? settings.promotionDelay : hasPromoted ? .zero : settings.firstPromotionDelay
@@ -352,6 +350,7 @@ package struct ConnectionSet: Sendable {
             connections[rescued]?.role = .active
             order = [rescued]
         }
+        actions += retireReplaced()
         if !order.isEmpty, !isConnected {
             isConnected = true
             actions.append(.connected)
@@ -376,6 +375,14 @@ package struct ConnectionSet: Sendable {
             actions.append(.sendSecondary(number))
         }
         return actions
+    }
+
+    /// From the first that is open on, those that are replaced get no more requests. The one place that retires.
+    private mutating func retireReplaced() -> [Action] {
+        guard !openActive.isEmpty else { return [] }
+        let due = retiring.filter { connections[$0]?.isIdleAwaited == false }
+        for number in due { connections[number]?.isIdleAwaited = true }
+        return due.map { .retire($0) }
     }
 
     private var retiring: [LinkNumber] {

@@ -234,6 +234,9 @@ struct StatusRendering: Sendable {
     /// Why a device is not connected, and what to do.
     static func remark(_ device: DeviceStatus) -> String {
         let reference = device.name.isEmpty ? device.id : device.name
+        if device.isPaused, let reason = device.pausePhrase {
+            return translated("paused: \(reason.shown); `synctrain resume --device \(reference)` resumes it")
+        }
         if device.isPaused {
             guard let end = device.pausedUntil else {
                 return translated("paused; `synctrain resume --device \(reference)` resumes it")

@@ -13,7 +13,10 @@ package enum ConfigurationEdit: Equatable, Sendable {
     case addFolder(FolderConfiguration)
     /// `until` in seconds since 1970; nil: until told otherwise.
     case setFolderPaused(FolderID, Bool, until: Int64? = nil)
+    /// A device that went over a quota stays paused for it, without an end, until it is resumed.
     case setDevicePaused(DeviceID, Bool, until: Int64? = nil)
+    /// The device went over a quota.
+    case pauseDevice(DeviceID, over: DeviceQuota)
     case setFolderDevices(FolderID, [DeviceID])
     /// Of a device that the folder is shared with.
     case setFolderRole(FolderID, DeviceID, DeviceRole)
@@ -81,7 +84,14 @@ extension ConfigurationEdit {
         case .setDevicePaused(let id, let isPaused, let until):
             let index = try configuration.index(of: id)
             changed.devices[index].isPaused = isPaused
-            changed.devices[index].pausedUntil = isPaused ? until : nil
+            if !isPaused { changed.devices[index].exceededQuota = nil }
+            let mayEnd = isPaused && changed.devices[index].exceededQuota == nil
+            changed.devices[index].pausedUntil = mayEnd ? until : nil
+        case .pauseDevice(let id, let quota):
+            let index = try configuration.index(of: id)
+            changed.devices[index].isPaused = true
+            changed.devices[index].pausedUntil = nil
+            changed.devices[index].exceededQuota = quota
         case .setFolderDevices(let id, let devices):
             changed.folders[try configuration.index(of: id)].share(with: devices)
         case .setFolderRole(let id, let device, let role):

@@ -122,8 +122,9 @@ struct ConfigurationReader {
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
         try block.allow([
-            "id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until", "introducer",
-            "skip-introduction-removals", "allowed-networks", "up", "down", "connections",
+            "id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until",
+            "paused-reason", "introducer", "skip-introduction-removals", "allowed-networks", "up", "down",
+            "connections",
         ])
         let text = try block.required("id", Phrase("write `id = \"…\"`, as `synctrain id` prints it on that device"))
         var device = DeviceConfiguration(id: try block.deviceID(text, "id"))
@@ -132,6 +133,8 @@ struct ConfigurationReader {
         if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
         if let isPaused = try block.bool("paused") { device.isPaused = isPaused }
         device.pausedUntil = try pausedUntil(block, isPaused: device.isPaused)
+        let quota: DeviceQuota? = try block.choice("paused-reason")
+        device.exceededQuota = device.isPaused ? quota : nil
         if let admin = try block.string("introduced-by") {
             device.introducedBy = try block.deviceID(admin, "introduced-by")
         }

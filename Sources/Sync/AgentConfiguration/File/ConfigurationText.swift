@@ -57,8 +57,11 @@ struct ConfigurationText {
             draft.append(block: "folder", lines)
         case .setFolderPaused(let id, let isPaused, let until):
             draft.setPaused(isPaused, until: until, of: "folder", at: index(id))
-        case .setDevicePaused(let id, let isPaused, let until):
-            draft.setPaused(isPaused, until: until, of: "device", at: index(id))
+        case .setDevicePaused(let id, _, _), .pauseDevice(let id, _):
+            let (index, device) = (index(id), expected.devices[index(id)])
+            draft.setPaused(device.isPaused, until: device.pausedUntil, of: "device", at: index)
+            let reason = device.exceededQuota.map { TOMLText.quoted($0.rawValue) }
+            draft.set("paused-reason", of: "device", at: index, toOrRemove: reason)
         case .setFolderDevices(let id, let devices):
             guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
             var new = old
@@ -153,6 +156,9 @@ struct ConfigurationText {
         if device.isPaused { lines.append(("paused", "true")) }
         if device.isPaused, let until = device.pausedUntil {
             lines.append(("paused-until", TOMLText.quoted(MomentText.format(until))))
+        }
+        if device.isPaused, let quota = device.exceededQuota {
+            lines.append(("paused-reason", TOMLText.quoted(quota.rawValue)))
         }
         if let admin = device.introducedBy {
             lines.append(("introduced-by", TOMLText.quoted(admin.description)))

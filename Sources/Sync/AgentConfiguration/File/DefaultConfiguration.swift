@@ -165,6 +165,7 @@ enum DefaultConfiguration {
         #
         #   introducer = false       # add the devices that it shares folders with, and share those folders with them
         #   skip-introduction-removals = false   # keep what it introduced when it no longer lists it
+        #   # paused-reason: the quota that the device went over, for which it is paused (set by the agent)
         #   # introduced-by: the device that introduced this one and may remove it again (set by the agent)
         #   allowed-networks = []    # where it may connect from and is dialled, for example ["192.168.0.0/16", "fe80::/10"];
         #                            # the first that contains an address decides, "!10.0.0.0/8" excludes; []: everywhere

@@ -21,8 +21,24 @@ extension SettingsSchema {
                 $0.addresses = $0.addresses.map(AddressSyntax.completed)
             },
         .choice("bluetooth", \.bluetooth, "What may be transferred over Bluetooth; the stricter of folder and device."),
-        .flag("paused", \.isPaused, "Whether the device is paused.").then { $0.pausedUntil = nil },
+        .flag("paused", \.isPaused, "Whether the device is paused.").then {
+            $0.pausedUntil = nil
+            if !$0.isPaused { $0.exceededQuota = nil }
+        },
         .pausedUntil(\.pausedUntil),
+        Setting(
+            .device, "paused-reason", .text, "Quota that the device went over, for which it is paused.",
+            read: { $0.exceededQuota.map { .text($0.rawValue) } ?? .unset },
+            write: { device, value in
+                guard value != .unset else {
+                    device.exceededQuota = nil
+                    return true
+                }
+                guard case .text(let text) = value, let quota = DeviceQuota(rawValue: text) else { return false }
+                device.exceededQuota = quota
+                return true
+            }
+        ).changedBy("the agent").advanced,
     ]
 
     private static let introducing: [Setting<DeviceConfiguration>] = [

@@ -14,6 +14,8 @@ package struct DeviceConfiguration: Equatable, Sendable {
     package var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
     package var pausedUntil: Int64?
+    /// The quota that the device went over, for which the agent paused it; nil for a pause that the user wants.
+    package var exceededQuota: DeviceQuota?
     /// The admin or introducer that brought it here and may remove it again; nil for one that the user added.
     package var introducedBy: DeviceID?
     /// Whether the devices that it shares folders with are added here and given those folders, as in Syncthing.

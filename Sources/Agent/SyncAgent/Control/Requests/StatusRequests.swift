@@ -51,8 +51,18 @@ struct StatusRequests: RequestGroup {
             httpFingerprint: web?.fingerprint(), folders: folders,
             devices: devices.all.map(\.status), transfers: transfers.all,
             bluetooth: radio?.status(), policies: policies.status,
-            problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems,
+            problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems + pauses,
             pending: try await pendingDevices().count + pendingFolders().count, mounts: await mounts.statuses)
+    }
+
+    /// Devices that the agent paused.
+    private var pauses: [String] {
+        devices.all.compactMap { device in
+            let state = device.state
+            guard let quota = state.exceededQuota else { return nil }
+            let name = state.name.isEmpty ? "\(device.id)" : state.name
+            return Phrase("\(name) is paused: \(quota.text); `synctrain resume --device \(name)` resumes it").english
+        }
     }
 
     private func pendingDevices() async throws -> [ControlAPI.PendingDevice] {
