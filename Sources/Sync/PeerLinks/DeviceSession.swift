@@ -10,6 +10,7 @@ import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
+import Phrases
 import SyncDecisions
 import Synchronization
 import Transport
@@ -42,11 +43,6 @@ package actor DeviceSession {
 
     /// Links without a Hello that the device may have at a time; a further one replaces the oldest.
     private static let silentLimit = 16
-
-    private static let pauseReason = "the device is paused"
-    private static let networkReason = "links from this network are not allowed"
-    private static let storageReason = "this device cannot store the index at the moment"
-    private static let quotaReason = "it changes what it shares more than 120 times a minute"
 
     package nonisolated let id: DeviceID
     /// Answers requests by whichever of the links has the least to do.
@@ -114,12 +110,12 @@ package actor DeviceSession {
             if wasPaused != configuration.isPaused { snapshot.lastError = nil }
         }
         if configuration.isPaused {
-            closeAll(reason: Self.pauseReason)
+            closeAll(reason: LinkEnd.paused)
         } else if wasPaused {
             dialNow()
         }
         for link in open.values where !allowedNetworks.allow(link.session.information) {
-            link.session.close(reason: Self.networkReason)
+            link.session.close(reason: LinkEnd.network)
         }
         handle(hasNewAddresses ? .asked : .time)
     }
@@ -199,12 +195,12 @@ package actor DeviceSession {
 
     package func stop() {
         isStopped = true
-        closeAll(reason: "this device no longer shares with you")
+        closeAll(reason: LinkEnd.notShared)
         jobs.continuation.finish()
         wake.notify()
     }
 
-    private func closeAll(reason: String) {
+    private func closeAll(reason: Phrase) {
         for (_, link) in open.sorted(by: { $0.key < $1.key }) {
             link.session.close(reason: reason)
             // While it waits, it does not see that its channel has gone.
@@ -240,7 +236,7 @@ package actor DeviceSession {
             for await job in jobs.stream { group.addTask { await self.perform(job) } }
             group.cancelAll()
         }
-        closeAll(reason: "the agent closed the link")
+        closeAll(reason: LinkEnd.agentStops)
     }
 
     /// Comes back to `links` when it says so, and sees what others say of the device meanwhile.
@@ -296,7 +292,7 @@ package actor DeviceSession {
         switch action {
         case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
         case .cancel(let attempt): dials[attempt.number]?.notify()
-        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
+        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: LinkEnd.givenUp(reason))
         case .link(let action): perform(action)
         }
     }
@@ -314,7 +310,7 @@ package actor DeviceSession {
             }
         case .retire(let number):
             if let session = open[number]?.session { jobs.continuation.yield(.awaitIdle(number, session)) }
-        case .close(let number, let reason): open[number]?.session.close(reason: reason.rawValue)
+        case .close(let number, let reason): open[number]?.session.close(reason: LinkEnd.replaced(reason))
         case .promote(let number):
             // What was said on an earlier link does not hold on this one.
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
@@ -410,8 +406,9 @@ package actor DeviceSession {
     package func serve(_ link: SecureLink) async {
         guard allowedNetworks.allow(link.information) else {
             note(
-                error: "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
-                    + "`synctrain device set --allowed-networks`")
+                error: Phrase(
+                    "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
+                        + "`synctrain device set --allowed-networks`"))
             return await link.close()
         }
         await serve(link, nil)
@@ -439,7 +436,7 @@ package actor DeviceSession {
             way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) },
             remoteAddress: link.channel.remoteAddress.flatMap { IPAddress($0) })
         for number in open.filter({ $0.value.hello == nil }).keys.sorted().dropLast(Self.silentLimit) {
-            open[number]?.session.abandon(reason: "newer links with the device replace it")
+            open[number]?.session.abandon(reason: LinkEnd.newerLinks)
         }
         handle(.arrived(view, path, attempt: attempt))
         guard open[number]?.mayProceed == true, !isStopped else {
@@ -458,12 +455,12 @@ package actor DeviceSession {
     /// The peer has introduced itself; returns when it is decided whether the link is kept.
     package func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
         guard !configuration.isPaused else {
-            session.close(reason: Self.pauseReason)
+            session.close(reason: LinkEnd.paused)
             return false
         }
         guard refusal == nil else {
             let isOverQuota = configurationQuota.pause(at: environment.time.monotonic()) != nil
-            session.close(reason: isOverQuota ? Self.quotaReason : Self.storageReason)
+            session.close(reason: isOverQuota ? LinkEnd.quota : LinkEnd.storage)
             return false
         }
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
@@ -505,7 +502,7 @@ package actor DeviceSession {
     package func received(_ config: ClusterConfig, _ session: PeerSession) {
         guard let number = number(of: session) else { return }
         guard configurationQuota.take(at: environment.time.monotonic()) else {
-            return closeAll(reason: Self.quotaReason)
+            return closeAll(reason: LinkEnd.quota)
         }
         snapshot.withLock { $0.acceptance = .given }
         handle(.configReceived(number, isSecondary: config.isSecondary))

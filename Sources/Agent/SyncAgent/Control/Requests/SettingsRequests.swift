@@ -129,6 +129,6 @@ struct SettingsRequests: RequestGroup {
             try await turn.apply(without)
             try await turn.apply(configuration)
         }
-        for device in devices.all { device.session?.close(reason: "the index is being rebuilt") }
+        for device in devices.all { device.session?.closeToRebuild() }
     }
 }
