@@ -359,7 +359,7 @@ def keys(root):
 
 # What the command line says in English only: what developers and hidden commands show, what is written for other programs, the manual.
 ENGLISH = {
-    "CompleteCommand.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
+    "CompleteCommand.swift", "DeviceRestoring.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
     "ManualPage.swift", "PageEntrance.swift", "ProgramVersion.swift", "RadioDemo.swift", "SupportBundle.swift", "SystemdUnit.swift",
     "VirtualAirCommand.swift", "AgentProgram.swift", "StartupPages.swift",
 }
