@@ -47,16 +47,16 @@ let layers = [
             .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nioCore]),
             .target(name: "Cryptography", dependencies: ["COpenSSL"]),
             .target(name: "GhostDrop", dependencies: ["Cryptography"]),
-            .target(name: "Pairing", dependencies: ["Cryptography"]),
+            .target(name: "Pairing", dependencies: ["Cryptography", "Phrases"]),
             .target(
                 name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
             // What agent and mount say to each other, and what the mount decides.
             .target(name: "MountProtocol"),
             .target(name: "MountRules", dependencies: ["MountProtocol"]),
-            .target(name: "Selection", dependencies: ["Trimming"]),
+            .target(name: "Selection", dependencies: ["Phrases", "Trimming"]),
             .target(name: "Phrases"),
             .target(name: "Spelling"),
-            .target(name: "TOML"),
+            .target(name: "TOML", dependencies: ["Phrases"]),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
             .target(name: "ControlAPI", dependencies: ["Arithmetic", "Phrases", "Trimming"]),
             // What is wrong with a device, and what would help.
@@ -84,7 +84,7 @@ let layers = [
         [
             .target(name: "Transport", dependencies: ["Phrases", nioCore]),
             // Which links are kept, and what is dialled: values, events in and actions out.
-            .target(name: "LinkRules", dependencies: ["Arithmetic", "BlockExchange", "Transport"]),
+            .target(name: "LinkRules", dependencies: ["Arithmetic", "BlockExchange", "Phrases", "Transport"]),
             .target(
                 name: "TransportTCP",
                 dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
@@ -396,7 +396,7 @@ let package = Package(
             of: "PeerLinks",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
-                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "SessionTestKit",
+                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Phrases", "SessionTestKit",
                 "SyncDecisions", "Transport", logging, nioCore,
                 .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ]),

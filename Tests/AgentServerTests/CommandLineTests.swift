@@ -327,6 +327,10 @@ struct CommandLineTests {
         let offline = Scene(control: nil)
         for arguments in [
             ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b", "--yes"],
+            [
+                "device", "add", "A", "--set", "paused=true", "--set", "up=2MiB/s", "--share", "f", "--share",
+                "g=read,encrypted",
+            ],
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
             ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f", "--yes"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
@@ -343,6 +347,15 @@ struct CommandLineTests {
         #expect(
             offline.edits.current == [
                 .addDevice(DeviceSettings(id: "A")), .renameDevice("A", to: "b"), .removeDevice("b"),
+                .addDevice(
+                    DeviceSettings(
+                        id: "A",
+                        settings: [
+                            SettingInput(key: "paused", value: "true"), SettingInput(key: "up", value: "2MiB/s"),
+                        ],
+                        folders: [
+                            DeviceShare(folder: "f"), DeviceShare(folder: "g", role: "read", isEncrypted: true),
+                        ])),
                 .addFolder(
                     FolderSettings(
                         id: "f", label: "F", path: "/work dir/rel", mode: "full", type: "sendonly", devices: ["A"])),

@@ -120,7 +120,13 @@ final class ScriptedControl: Sendable {
     private func addDevices(to table: inout EndpointHandlers) {
         table.on(Endpoints.addDevice) { try self.note("addDevice \($0)") }
         table.on(Endpoints.renameDevice) { try self.note("rename \($0.device) to \($0.name)") }
-        table.on(Endpoints.removeDevice) { try self.note("removeDevice \($0)") }
+        table.on(Endpoints.removeDevice) {
+            try self.note("removeDevice \($0)")
+            return DeviceSettings(
+                id: "AAAAAAA-B", name: "it's nas", addresses: ["dynamic"],
+                settings: [SettingInput(key: "paused", value: "true")],
+                folders: [DeviceShare(folder: "photos", role: "read")])
+        }
         table.on(Endpoints.setDeviceBluetooth) { try self.note("\($0)") }
         table.on(Endpoints.setDevice) { try self.note("\($0)") }
         addNetwork(to: &table)

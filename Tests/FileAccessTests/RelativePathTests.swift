@@ -22,7 +22,7 @@ import Testing
         #expect(RelativePath(text) == nil)
         let error = #expect(throws: RelativePathError.self) { try RelativePath(parsing: text) }
         #expect(error?.reason == reason)
-        #expect(error?.text == text)
+        #expect(error?.path == text)
     }
 
     @Test(arguments: [

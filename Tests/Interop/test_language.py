@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import pytest
+from process import wait_until
 
 ENGLISH = {"LC_ALL": "C.UTF-8"}
 GERMAN = {"LC_ALL": "de_DE.UTF-8"}
@@ -113,3 +114,51 @@ def test_language_by_preference(library):
     assert "Mappen" in asked(library, {"LANG": "de_DE.UTF-8", "LANGUAGE": "fr:nl:de"}, "status")[1].splitlines()
     assert "Folders" in asked(library, {"LC_ALL": "C", "LANGUAGE": "de"}, "status")[1].splitlines()
     assert "Folders" in asked(library, {"LANG": "fr_FR.UTF-8"}, "status")[1].splitlines()
+
+
+def test_lines_of_the_ignore_file(library, module_lab):
+    """What is wrong with a line of .stignore, and of the configuration, is said in each language."""
+    path = module_lab.directory("ignoring")
+    with open(os.path.join(path, ".stignore"), "w") as file:
+        file.write("foo{bar\n")
+    library.run("folder", "add", "ignoring", path, "--mode", "full")
+    library.wait_state("ignoring", "selection-error")
+    for language, words in ((ENGLISH, "this { is never closed; add the }, or write \\{ for the character itself"),
+                            (GERMAN, "diese { wird nie geschlossen; die } hinzufügen oder \\{ für das Zeichen selbst schreiben"),
+                            (DUTCH, "deze { wordt nooit gesloten; voeg de } toe, of schrijf \\{ voor het teken zelf")):
+        assert f"{path}/.stignore:1:4: {words}" in asked(library, language, "status")[1]
+        assert words in asked(library, language, "doctor")[1]
+    assert library.folder("ignoring")["message"].endswith("write \\{ for the character itself")
+    library.run("folder", "remove", "ignoring", "--yes")
+
+
+def test_syntax_of_the_configuration(lab):
+    agent = lab.agent(start=False)
+    with open(os.path.join(agent.home, "config.toml"), "ab") as file:
+        file.write(b"\nnothing\n")
+    for language, words in ((ENGLISH, "not valid TOML: the line ends where `=` should follow the name; write `name = value`"),
+                            (GERMAN, "kein gültiges TOML: die Zeile endet, wo auf den Namen `=` folgen sollte; `name = value` schreiben"),
+                            (DUTCH, "geen geldige TOML: de regel eindigt waar na de naam `=` hoort te komen; schrijf `name = value`")):
+        code, _, errors = asked(agent, language, "config", "list")
+        assert code == 1 and words in errors
+
+
+def test_why_a_link_ended(lab):
+    """A reason that the other device gave travels in English and is shown in the language of who reads it."""
+    here, there = lab.agent("here"), lab.agent("there")
+    here.add_device(there.id, "there", there.address)
+    there.add_device(here.id, "here", here.address)
+    wait_until(lambda: here.is_connected(there.id), 30, "they connect", child=here)
+    there.run("pause", "--device", "here")
+    wait_until(lambda: (here.status()["devices"][0].get("lastError") or "").endswith("the device is paused"), 30,
+               "the reason is known", child=here)
+    assert here.status()["devices"][0]["lastErrorText"]["arguments"][0]["template"] == "the device is paused"
+    assert "die Gegenstelle hat die Verbindung geschlossen: das Gerät ist pausiert" in asked(here, GERMAN, "device", "list")[1]
+    assert "de peer heeft de verbinding gesloten: het apparaat is gepauzeerd" in asked(here, DUTCH, "device", "list")[1]
+
+
+def test_reach_test(library):
+    for language, words in ((ENGLISH, "No device is connected that could test the addresses."),
+                            (GERMAN, "Kein Gerät ist verbunden, das die Adressen prüfen könnte."),
+                            (DUTCH, "Er is geen apparaat verbonden dat de adressen kan testen.")):
+        assert words in asked(library, language, "reach", "--test")[1]

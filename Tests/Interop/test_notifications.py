@@ -1,5 +1,7 @@
 """Notifications on the desktop: a session bus of our own with python3-dbusmock's notification daemon on it."""
 
+import html
+import json
 import os
 import shutil
 import sys
@@ -47,6 +49,17 @@ class Desktop:
         mock = dbus.Interface(self.connection.get_object(NAME, PATH, introspect=False), "org.freedesktop.DBus.Mock")
         return [(str(a[0]), int(a[1]), str(a[3]), str(a[4]), int(a[6]["urgency"]))
                 for _, method, a in mock.GetCalls() if method == "Notify"]
+
+    @property
+    def actions(self):
+        """What a click does, by the summary."""
+        mock = dbus.Interface(self.connection.get_object(NAME, PATH, introspect=False), "org.freedesktop.DBus.Mock")
+        return {str(a[3]): [str(action) for action in a[5]] for _, method, a in mock.GetCalls() if method == "Notify"}
+
+    def click(self, number, action="default"):
+        """As the daemon says that notification `number` was clicked; it counts them from 1."""
+        mock = dbus.Interface(self.connection.get_object(NAME, PATH, introspect=False), "org.freedesktop.DBus.Mock")
+        mock.EmitSignal(NAME, "ActionInvoked", "us", [dbus.UInt32(number), action], signature="sssav")
 
     def summaries(self):
         return [summary for _, _, summary, _, _ in self.shown]
@@ -123,3 +136,70 @@ def test_a_desktop_without_a_daemon_is_no_problem(lab, desktop):
     wait_until(lambda: "notifications cannot be shown" in agent.log_tail(), 40, "the log says why", child=agent)
     assert agent.status()["problems"] == []
     agent.stop()
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """A program that is told what to open: `opened` has the arguments of each start, and what the file said."""
+    class Browser:
+        program = os.path.join(tmp_path, "browser")
+        log = os.path.join(tmp_path, "opened")
+
+        @property
+        def opened(self):
+            if not os.path.exists(self.log):
+                return []
+            with open(self.log) as file:
+                return [tuple(json.loads(line)) for line in file]
+
+    with open(Browser.program, "w") as file:
+        file.write(f"#!{sys.executable}\nimport json, sys\n"
+                   f"print(json.dumps([sys.argv[1:], open(sys.argv[1]).read()]), file=open({Browser.log!r}, 'a'))\n")
+    os.chmod(Browser.program, 0o755)
+    return Browser()
+
+
+def test_a_click_opens_the_page_at_what_the_notification_is_about(lab, desktop, browser):
+    desktop.begin("-p", json.dumps({"capabilities": "body actions"}))
+    agent = lab.agent("laptop", start=False)
+    agent.variables.update({**desktop.variables, "SYNCTRAIN_OPEN": browser.program})
+    agent.start()
+    path = lab.directory("docs")
+    agent.add_folder("docs", path, mode="full")
+    with open(os.path.join(path, "a.txt"), "w") as file:
+        file.write("a")
+    agent.run("scan", "docs")
+    stranger = lab.agent("stranger", start=False)
+    stranger.add_device(agent.id, "laptop", agent.address)
+    stranger.start()
+    wait_until(lambda: desktop.summaries() == ["stranger wants to connect"], 40, "the device is told of", child=agent)
+    assert desktop.actions["stranger wants to connect"] == ["default", "Open the page"]
+    # Another action, and a notification that is not this program's, open nothing: the next click is the first to do so.
+    desktop.click(1, "settings")
+    desktop.click(7)
+    desktop.click(1)
+    wait_until(lambda: len(browser.opened) == 1, 20, "the page is opened", child=agent)
+    shutil.rmtree(path)
+    agent.try_run("scan", "docs")
+    wait_until(lambda: "docs has stopped syncing" in desktop.summaries(), 40, "the folder is told of", child=agent)
+    desktop.click(2)
+    wait_until(lambda: len(browser.opened) == 2, 20, "the page is opened again", child=agent)
+    views = []
+    for arguments, page in browser.opened:
+        # Every user sees arguments: there is the file, which is this user's, and no token.
+        [file] = arguments
+        assert "token" not in file and file.endswith(".html")
+        url = html.unescape(page.split("url=", 1)[1].split('"', 1)[0])
+        assert url.startswith(agent.status()["http"]) and "/login?token=" in url
+        views.append(url.split("#", 1)[1])
+    assert views == ["/devices", "/attention"]
+
+
+def test_a_desktop_that_knows_no_actions_is_offered_none(lab, desktop):
+    desktop.begin()
+    agent = agent_on(lab, desktop)
+    stranger = lab.agent("stranger", start=False)
+    stranger.add_device(agent.id, "laptop", agent.address)
+    stranger.start()
+    wait_until(lambda: desktop.summaries() == ["stranger wants to connect"], 40, "the device is told of", child=agent)
+    assert desktop.actions["stranger wants to connect"] == []

@@ -1,5 +1,6 @@
 """Settings that are changed by command: in the file with its comments, and in effect without a restart."""
 
+import shlex
 import tomllib
 
 import pytest
@@ -75,3 +76,34 @@ def test_bad_values_change_nothing(lab, is_running):
         assert result.returncode == cli.USAGE and words in result.stderr, result
     assert agent.try_run("folder", "set", "nope", "label=x").returncode == cli.NO_SUCH
     assert text(agent) == before
+
+
+def test_a_removed_device_is_brought_back_as_it_was(lab):
+    """By the command that `device remove` prints, and by the answer to the request, which the page's Undo sends back."""
+    agent, other = lab.agent(), lab.agent("other", start=False)
+    agent.add_device(other.id, "it's the nas", "tcp://192.0.2.7:22000")
+    agent.run("device", "set", other.id, "--introducer", "--allowed-networks", "192.0.2.0/24,!192.0.2.9", "--up", "2MiB/s", "--connections", "2")
+    agent.run("pause", "--device", other.id)
+    for folder in ("one", "two", "other"):
+        agent.add_folder(folder, lab.directory(folder), *([other.id] if folder != "other" else []))
+    agent.run("folder", "role", "two", other.id, "read")
+
+    def facts():
+        status = agent.status()
+        settings = agent.document("device", "get", other.id)["settings"]
+        return settings, {folder["id"]: (folder["devices"], folder["roles"]) for folder in status["folders"]}
+
+    before = facts()
+    for offline in (False, True):
+        if offline:
+            agent.stop()
+        command = agent.document("device", "remove", other.id, "--yes")["command"]
+        assert command.startswith("synctrain ") and " device add " in command
+        if not offline:
+            assert other.id not in {device["id"] for device in agent.status()["devices"]}
+        words = shlex.split(command)
+        agent.run(*words[words.index("device"):])
+        if offline:
+            agent.start()
+        assert facts() == before
+    assert b"To add it again: synctrain " in agent.run("device", "remove", other.id, "--yes").stdout

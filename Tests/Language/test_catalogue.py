@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -68,6 +69,20 @@ class Swift(unittest.TestCase):
                      'Phrase(n, one: "\\(n) old file", many: "\\(n) old files")', 'print("  synctrain pair \\(id)")',
                      'open("/proc/self/mountinfo")', 'print("synctrain: \\(error)")', 'run("--home", "\\(path)/x.sock")'):
             self.assertEqual(plain(text), [], text)
+
+    def test_prose_that_is_no_text_of_the_catalogue_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, "Sources/Sync/FolderSync/New.swift")
+            file.parent.mkdir(parents=True)
+            file.write_text('let a = Phrase("It is known.")\nlet b: Phrase = "It is not known."\n'
+                            'logger.info("It is only logged.")\nlet c = "as" + "\\(x) it " + "is joined"\n')
+            found = [fault for fault in sources.untranslated(Path(directory)) if fault.startswith("Sources/Sync")]
+        self.assertEqual([fault.split(": ", 2)[2] for fault in found], ["'It is not known.'", "'as{1} it is joined'"])
+
+    def test_an_exception_that_excepts_nothing_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            faults = list(sources.untranslated(Path(directory)))
+        self.assertEqual(len(faults), len(sources.NOT_SHOWN) + len(sources.NOT_TEXTS))
 
 
 class Script(unittest.TestCase):

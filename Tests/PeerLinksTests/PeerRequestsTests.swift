@@ -12,16 +12,16 @@ import Testing
     @Test func eachKindHasItsLimit() {
         let requests = PeerRequests()
         for id in 0..<Int32(PeerRequests.blockLimit) { #expect(requests.take(Self.block(id)) == nil) }
-        #expect(requests.take(Self.block(-1))?.contains("4096 requests are waiting") == true)
+        #expect(requests.take(Self.block(-1))?.english.contains("4096 requests are waiting") == true)
         let keep = KeepRequest(folder: FolderID("f"), kind: .ask)
         for id in 0..<Int32(PeerRequests.keepLimit) { #expect(requests.take(.keepRequest(id: id, keep)) == nil) }
-        #expect(requests.take(.keepRequest(id: -1, keep))?.contains("8 requests about promises") == true)
+        #expect(requests.take(.keepRequest(id: -1, keep))?.english.contains("8 requests about promises") == true)
         let reach = ReachRequest(addresses: [])
         for id in 0..<Int32(PeerRequests.reachLimit) { #expect(requests.take(.reachRequest(id: id, reach)) == nil) }
-        #expect(requests.take(.reachRequest(id: -1, reach))?.contains("2 requests to test") == true)
+        #expect(requests.take(.reachRequest(id: -1, reach))?.english.contains("2 requests to test") == true)
         let rename = RenameRequest(folder: FolderID("f"), from: "a", to: "b", nameCount: 1, digest: nil)
         for id in 0..<Int32(PeerRequests.renameLimit) { #expect(requests.take(.renameRequest(id: id, rename)) == nil) }
-        #expect(requests.take(.renameRequest(id: -1, rename))?.contains("8 requests to rename") == true)
+        #expect(requests.take(.renameRequest(id: -1, rename))?.english.contains("8 requests to rename") == true)
     }
 
     @Test(arguments: [

@@ -31,7 +31,8 @@ import Testing
         #expect(differences.map(\.file) == ["more", ".stignore"])
         #expect(differences.map(\.line) == [2, 2])
         #expect(
-            differences.first?.message.hasPrefix("more line 2 (`ü[ab]`) matches differently on Syncthing before 1.20.3")
+            differences.first?.message.english.hasPrefix(
+                "more line 2 (`ü[ab]`) matches differently on Syncthing before 1.20.3")
                 == true)
         #expect(selection.differences(limit: 1).count == 1)
     }

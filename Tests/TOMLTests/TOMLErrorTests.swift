@@ -122,7 +122,7 @@ import Testing
         #expect(error.code == code, "\(text): \(error)")
         #expect(error.position == TOMLPosition(line: line, column: column), "\(text): \(error)")
         for word in words { #expect(error.description.contains(word), "\(text): \(error)") }
-        #expect(!error.cause.isEmpty && !error.remedy.isEmpty)
+        #expect(!error.cause.english.isEmpty && !error.remedy.english.isEmpty)
     }
 
     @Test(

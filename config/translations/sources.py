@@ -216,8 +216,9 @@ def template_of(pieces):
     return text if len(pieces) % 2 == 1 else None
 
 
-# Their second argument is a text, and those called `there` and `remedy`.
-TAKERS = "ConfigurationError|ControlError|SettingProblem|LinkError|LinkSecurityError|ProxyError|RelayError|BluetoothState"
+# Their arguments behind the first are texts where they are literals without a label, and those called `there` and `remedy`.
+TAKERS = ("ConfigurationError|ControlError|SettingProblem|LinkError|LinkSecurityError|ProxyError|RelayError|BluetoothState"
+          "|IgnoreError|GlobError|TOMLError|PairingFailure|LinkRuleError")
 SWIFT_CALLS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS})\("
 # In an extension of one of these.
 SWIFT_ERRORS = rf"(?<!func )(?<![\w])(translated|Phrase|{TAKERS}|self\.init)\("
@@ -255,8 +256,9 @@ def swift_keys(pieces, is_error=False):
             labels = dict(parsed)
             if name not in ("translated", "Phrase"):
                 # Without a literal it is the message of something else.
-                if len(parsed) > 1 and not parsed[1][0]:
-                    yield from choices(parsed[1][1], name)
+                for label, argument in parsed[1:]:
+                    if not label and not any(isinstance(piece, str) and "Phrase(" in piece for piece in argument):
+                        yield from choices(argument, name)
                 for label in ("there", "remedy"):
                     yield from choices(labels.get(label, []), name)
                 continue
@@ -357,13 +359,87 @@ def keys(root):
 
 # What the command line says in English only: what developers and hidden commands show, what is written for other programs, the manual.
 ENGLISH = {
-    "CompleteCommand.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
+    "CompleteCommand.swift", "DeviceRestoring.swift", "CompletionPlace.swift", "CompletionScript.swift", "DemoCommand.swift", "LineLogHandler.swift",
     "ManualPage.swift", "PageEntrance.swift", "ProgramVersion.swift", "RadioDemo.swift", "SupportBundle.swift", "SystemdUnit.swift",
     "VirtualAirCommand.swift", "AgentProgram.swift", "StartupPages.swift",
 }
 NOT_PROSE = re.compile(r"`[^`]*`|\{1\} (?:min|h) \{2\} (?:s|min)|\{\d+\}|--[a-z-]+|[a-z]+://\S*|(/[\w.]+)+|\buser\.[a-z.]+|^\s*synctrain( [a-z]+| \{\d\})*$")
 PROSE = re.compile(r"[A-Za-z]{2,}[,:;]? [a-zA-Z…(]|… [a-z]{4,}|[a-z]{2,}[.:?!,;]( |$)")
 SHOWN = re.compile(r"(?:translated|Phrase)\($|(?:one|many|context|command|commandName|valueName):$|ControlError\(\s*[\w.]+,$")
+
+
+# Outside the command line, what no person comes to read, or in English only; a directory or a file each, with the reason.
+# Whatever else reads as prose is a text of the catalogue, or lint fails.
+NOT_SHOWN = {
+    # Protocols: what is wrong with bytes stays in the words of the specifications. `LinkEnd` says around it what became of the link.
+    "Sources/Core/Archives": "protocol", "Sources/Core/BlockExchange": "protocol", "Sources/Core/Cryptography": "protocol",
+    "Sources/Core/GhostDrop": "protocol", "Sources/Core/MountProtocol": "protocol", "Sources/Core/MountRules": "protocol",
+    "Sources/Links/HTTPExchange": "protocol", "Sources/Links/GlobalDiscovery": "protocol", "Sources/Links/PortMapping": "protocol",
+    "Sources/Links/TransportBluetooth": "protocol", "Sources/Links/TransportTCP": "protocol", "Sources/Links/LinkSecurity": "protocol",
+    "Sources/Storage/FolderWatcher": "protocol", "Sources/System": "protocol", "Sources/Core/Pairing/InvitationCode.swift": "protocol",
+    "Sources/Core/Pairing/PairingCode.swift": "protocol", "Sources/Core/Thumbnails": "protocol",
+    # SQL and its declarations.
+    "Sources/Storage/IndexStore": "SQL",
+    # What the OpenAPI document says of fields.
+    "Sources/Core/ControlAPI": "OpenAPI",
+    # Commands, which are typed as they stand.
+    "Sources/Core/Diagnosis": "command", "Sources/Agent/SyncAgent/Control/Configuration+Schema.swift": "command",
+    # HTTP, HTML and pictures.
+    "Sources/Agent/AgentServer/CodePicture.swift": "markup", "Sources/Agent/AgentServer/LineStream.swift": "markup",
+    "Sources/Agent/AgentServer/MultipartRanges.swift": "markup", "Sources/Agent/AgentServer/PageFile.swift": "markup",
+    "Sources/Agent/AgentServer/ResponseSink.swift": "markup", "Sources/Agent/AgentServer/SessionCookie.swift": "markup",
+    "Sources/Agent/AgentServer/SiteServer.swift": "markup", "Sources/Agent/AgentServer/SiteTarget.swift": "markup",
+    "Sources/Agent/SyncAgent/Control/LoginPage.swift": "markup", "Sources/Sync/SyncDecisions/Notices/NoticeRule.swift": "markup",
+    # What is written into files: the configuration, marks in folders; what is read of other programs.
+    "Sources/Sync/AgentConfiguration/File/DefaultConfiguration.swift": "file", "Sources/Storage/FolderScanner/CompositionTable.swift": "file",
+    "Sources/Sync/AgentConfiguration/Folders/FolderPreparation.swift": "file", "Sources/Storage/FileAccess/DiskAttributes.swift": "file",
+    "Sources/Storage/FileAccess/RelativePath+Conventions.swift": "file", "Sources/Core/Reconciliation": "file",
+    # Only ever logged, which is in English.
+    "Sources/Agent/MachineState": "log", "Sources/Agent/Reachability": "log", "Sources/Agent/AgentServer/LinkEndpoint.swift": "log",
+    "Sources/Agent/AgentServer/ControlResponder+Page.swift": "log", "Sources/Agent/AgentServer/ControlSocket.swift": "log",
+    "Sources/Agent/SyncAgent/Roles": "log", "Sources/Agent/SyncAgent/Policies/PolicyFollower.swift": "log",
+    "Sources/Agent/SyncAgent/Mount": "log", "Sources/Sync/AgentContext": "log", "Sources/Sync/FolderSync/PendingRegistry.swift": "log",
+    "Sources/Sync/FolderSync/Pulling/ElsewhereRenames.swift": "log", "Sources/Sync/FolderSync/Scanning/LocalRenames.swift": "log",
+    "Sources/Sync/ThumbnailService": "log", "Sources/Programs/synctrain-mount": "log",
+    "Sources/Sync/AgentConfiguration/Identity/DeviceIdentityFiles.swift": "log",
+    # Still in English for people, too: to be done.
+    "Sources/Agent/AgentServer/AgentServer.swift": "to do", "Sources/Agent/AgentServer/RequestGuard.swift": "to do",
+    "Sources/Agent/AgentServer/PasswordGate.swift": "to do", "Sources/Agent/SyncAgent/Control/EntryReader.swift": "to do",
+    "Sources/Agent/SyncAgent/Pairing/PairingSession.swift": "to do", "Sources/Programs/ControlClient": "to do",
+    "Sources/Sync/AgentConfiguration/Import": "to do", "Sources/Sync/FolderSync/FolderExchange.swift": "to do",
+    "Sources/Sync/FolderSync/Settling/TextDifference.swift": "to do", "Sources/Sync/FileDrop": "to do",
+}
+# Marks, prefixes, commands, and what stands in logs: no texts, though they read as prose.
+NOT_TEXTS = {
+    "#include {1}", ".syncthing.", "// synctrain: ", "line {1}, column {2}: {3}; {4}", "error {1}", "synctrain pause --for",
+    "synctrain folder share --encrypted", "{1} from {2}",
+}
+# A call that logs, or a value that is compared or looked up.
+LOGGED = re.compile(r"(?:[lL]ogger|\blog)\??\.(?:trace|debug|info|notice|warning|error|critical|log)\($|[pP]recondition\w*\([^;]*$"
+                    r"|fatalError\($|\.post\($|level: [.\w]+, $|\.(?:info|warning),$")
+
+
+def runs(pieces):
+    """(the code before, the text) of the literals, those joined by + as one."""
+    index = 0
+    while index < len(pieces):
+        if not isinstance(pieces[index], Literal):
+            index += 1
+            continue
+        run, before = [pieces[index]], pieces[index - 1] if index and isinstance(pieces[index - 1], str) else ""
+        while index + 2 < len(pieces) and isinstance(pieces[index + 1], str) and pieces[index + 1].strip() == "+" \
+                and isinstance(pieces[index + 2], Literal):
+            index += 2
+            run.append(pieces[index])
+        text, number = "", 1
+        for literal in run:
+            more, number = literal.template(number)
+            text += more
+            for part in literal.parts:
+                if not isinstance(part, str):
+                    yield from runs(part)
+        yield before, text
+        index += 1
 
 
 def plain_texts(pieces):
@@ -386,8 +462,24 @@ def plain_texts(pieces):
 
 
 def untranslated(root):
-    """What the command line's sources say without the catalogue."""
+    """What the sources say to people without the catalogue."""
     for path in sorted((root / "Sources/Programs/synctrain").glob("**/*.swift")):
         if path.name not in ENGLISH:
             for text in plain_texts(Scanner(path.read_text(), True).pieces()):
                 yield f"{path.relative_to(root)}: without `translated`: {text!r}"
+    found, _ = keys(root)
+    known = {form for key in found.values() for form in (key.template, key.plural)}
+    needed = set()
+    for path in sorted(root.glob("Sources/**/*.swift")):
+        name = str(path.relative_to(root))
+        if any(name.startswith(place) for place in (*EXCLUDED, "Sources/Programs/synctrain/")):
+            continue
+        places = [place for place in NOT_SHOWN if name == place or name.startswith(place + "/")]
+        for before, text in runs(Scanner(path.read_text(), True).pieces()):
+            if text in known or LOGGED.search(before.rstrip()) or not PROSE.search(NOT_PROSE.sub("…", text)):
+                continue
+            needed.update(places, {text} & NOT_TEXTS)
+            if not places and text not in NOT_TEXTS:
+                yield f"{name}: no text of the catalogue, so English for everybody; use `Phrase(…)`: {text!r}"
+    for place in sorted((NOT_SHOWN.keys() | NOT_TEXTS) - needed):
+        yield f"config/translations/sources.py: {place!r} excepts nothing; remove it"

@@ -14,12 +14,15 @@ package final class Desktop: Sendable {
         package var body: String
         /// It stays until somebody has seen it.
         package var isUrgent: Bool
+        /// What a click does, for a service that shows a word for it; nil where a click does nothing.
+        package var action: String?
 
-        package init(place: String, summary: String, body: String, isUrgent: Bool) {
+        package init(place: String, summary: String, body: String, isUrgent: Bool, action: String? = nil) {
             self.place = place
             self.summary = summary
             self.body = body
             self.isUrgent = isUrgent
+            self.action = action
         }
     }
 
@@ -30,6 +33,8 @@ package final class Desktop: Sendable {
         var obstacle: String?
     }
 
+    /// What a click on the notification itself is called.
+    private static let click = "default"
     private static let service = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
     private static let answerLimit: Duration = .seconds(10)
@@ -38,6 +43,9 @@ package final class Desktop: Sendable {
     private let logger: Logger
     private let escape: @Sendable (String) -> String
     private let state = Mutex(State())
+    /// The places of messages that were clicked. Of many clicks at once the last one counts.
+    package let clicks: AsyncStream<String>
+    private let clicked: AsyncStream<String>.Continuation
 
     /// Whether the user has a session bus: on a machine without a desktop there may be none.
     ///
@@ -54,11 +62,13 @@ package final class Desktop: Sendable {
         bus = try SystemBus(.session)
         self.escape = escape
         self.logger = logger
+        (clicks, clicked) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Stays connected until the task is cancelled. To be called once.
+    /// Stays connected until the task is cancelled; `clicks` ends then. To be called once.
     package func run() async {
         await bus.run(self)
+        clicked.finish()
     }
 
     /// Shows a message, in place of the one that was shown at the same place. One that cannot be shown is dropped; why is logged once.
@@ -66,12 +76,13 @@ package final class Desktop: Sendable {
         do {
             let capabilities = try await call("GetCapabilities").first?.texts ?? []
             let body = capabilities.contains("body-markup") ? escape(message.body) : message.body
+            let action = capabilities.contains("actions") ? message.action : nil
             let before = state.withLock { $0.shown[message.place] ?? 0 }
             let answer = try await call(
                 "Notify",
                 [
                     .string("synctrain"), .uint32(before), .string("folder-remote"), .string(message.summary),
-                    .string(body), .strings([]),
+                    .string(body), .strings(action.map { [Self.click, $0] } ?? []),
                     .properties([
                         "urgency": .byte(message.isUrgent ? 2 : 1), "desktop-entry": .string("synctrain"),
                         "category": .string("transfer"),
@@ -105,11 +116,22 @@ package final class Desktop: Sendable {
 
 extension Desktop: BusListener {
     /// The numbers are of the service that was there before.
-    package func busConnected() { state.withLock { $0.shown = [:] } }
+    package func busConnected() {
+        state.withLock { $0.shown = [:] }
+        let rule = "type='signal',interface='\(Self.service)',path='\(Self.path)',member='ActionInvoked'"
+        bus.post(BusCall(Names.bus, Names.busPath, Names.bus, "AddMatch", [.string(rule)]))
+    }
 
     package func busLost(_ reason: SystemError) { note("the session bus is not there: \(reason)") }
 
-    package func busSignalled(_ signal: BusNotice) {}
+    package func busSignalled(_ signal: BusNotice) {
+        guard signal.interface == Self.service, signal.path == Self.path, signal.member == "ActionInvoked",
+            signal.arguments.count == 2, signal.arguments[1].text == Self.click,
+            let number = signal.arguments[0].number.flatMap({ UInt32(exactly: $0) }), number != 0,
+            let place = state.withLock({ state in state.shown.first { $0.value == number }?.key })
+        else { return }
+        clicked.yield(place)
+    }
 
     package func busCalled(_ call: BusNotice) -> BusAnswer { .unknown(call) }
 }

@@ -10,15 +10,17 @@ extension Endpoints {
     package static let devices = Endpoint(.get, "/v1/devices", "Known devices", nothing, DeviceList.self)
 
     package static let addDevice = Endpoint(
-        .post, "/v1/devices", "Add a device, or change settings of one", body(DeviceSettings.self), Done.self)
+        .post, "/v1/devices", "Add a device, or change settings of one", body(DeviceSettings.self), Done.self,
+        errors: [.noSuchFolder])
 
     /// The device is named by its id or its name.
     package static let renameDevice = Endpoint(
         .patch, "/v1/devices", "Rename a device", body(DeviceRename.self), Done.self, errors: [.noSuchDevice])
 
-    /// The device is named by its id or its name.
+    /// The device is named by its id or its name. The answer is what `addDevice` takes to bring it back as it was.
     package static let removeDevice = Endpoint(
-        .delete, "/v1/devices", "Remove a device", query(Query.text("device")), Done.self, errors: [.noSuchDevice])
+        .delete, "/v1/devices", "Remove a device", query(Query.text("device")), DeviceSettings.self,
+        errors: [.noSuchDevice])
 
     package static let deviceCode = Endpoint(
         .get, "/v1/devices/qr", "This device's id as a QR code", nothing, raw(.bytes("image/svg+xml", hasRanges: false))

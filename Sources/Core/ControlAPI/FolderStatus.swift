@@ -173,7 +173,9 @@ package struct FolderStatus: Equatable, Sendable {
     /// Not all that the devices announced could be stored: the counts are of what is known.
     package var isIncomplete: Bool
     /// What is worth knowing and no error: lines of `.stignore` that other devices may read differently.
-    package var hints: [String]
+    package var hintTexts: [Phrase]
+    /// `hintTexts` in English.
+    package var hints: [String] { hintTexts.map(\.english) }
     /// Nil if the folder was never checked.
     package var scrub: Scrub?
     /// Nil if nothing waits to be confirmed, and in a folder that has halted.
@@ -185,7 +187,7 @@ package struct FolderStatus: Equatable, Sendable {
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
         lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = [], refused: Int64 = 0,
-        roles: [String: String] = [:], isIncomplete: Bool = false, hints: [String] = [], scrub: Scrub? = nil,
+        roles: [String: String] = [:], isIncomplete: Bool = false, hints: [Phrase] = [], scrub: Scrub? = nil,
         heldDeletions: HeldDeletions? = nil
     ) {
         self.id = id
@@ -214,7 +216,7 @@ package struct FolderStatus: Equatable, Sendable {
         self.refused = refused
         self.roles = roles
         self.isIncomplete = isIncomplete
-        self.hints = hints
+        hintTexts = hints
         self.scrub = scrub
         self.heldDeletions = heldDeletions
     }
@@ -229,8 +231,8 @@ extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, text, devices, global, local, need, extraneous, conflicts,
             errors
-        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles, hints
-        case scrub, heldDeletions
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles
+        case hints, hintTexts, scrub, heldDeletions
         case isIncomplete = "incomplete"
     }
 
@@ -267,7 +269,8 @@ extension FolderStatus: Codable {
             refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
             roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:],
             isIncomplete: try container.decodeIfPresent(Bool.self, forKey: .isIncomplete) ?? false,
-            hints: try container.decodeIfPresent([String].self, forKey: .hints) ?? [],
+            hints: try container.decodeIfPresent([Phrase].self, forKey: .hintTexts)
+                ?? (container.decodeIfPresent([String].self, forKey: .hints) ?? []).map { "\($0)" },
             scrub: try container.decodeIfPresent(Scrub.self, forKey: .scrub),
             heldDeletions: try container.decodeIfPresent(HeldDeletions.self, forKey: .heldDeletions))
     }
@@ -305,6 +308,7 @@ extension FolderStatus: Codable {
         try container.encode(roles, forKey: .roles)
         try container.encode(isIncomplete, forKey: .isIncomplete)
         try container.encode(hints, forKey: .hints)
+        if !hintTexts.allSatisfy(\.isVerbatim) { try container.encode(hintTexts, forKey: .hintTexts) }
         try container.encodeIfPresent(scrub, forKey: .scrub)
         try container.encodeIfPresent(heldDeletions, forKey: .heldDeletions)
     }

@@ -1,4 +1,5 @@
 import Arithmetic
+import Phrases
 
 /// What becomes of the files on this disk that are not selected any more.
 package enum LocalFiles: String, Codable, Sendable, CaseIterable {
@@ -18,15 +19,19 @@ package struct StayingName: Codable, Equatable, Sendable {
     /// A word for programs: `no-other-copy`, `too-few-copies`, `uncertain-copies`, `failed-copies`, `promised`,
     /// `changed-here`, `outdated`, `deleted-elsewhere`, `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
     package var reason: String
-    /// A sentence for people that ends with what to do.
-    package var message: String
+    /// A sentence for people that ends with what to do; `text` is what it was made of.
+    package private(set) var message: String
+    package private(set) var text: Phrase?
 
-    package init(path: String, size: Int64, reason: String, message: String) {
+    package init(path: String, size: Int64, reason: String, message: Phrase) {
         self.path = path
         self.size = size
         self.reason = reason
-        self.message = message
+        self.message = message.english
+        text = message.unlessVerbatim
     }
+
+    package var phrase: Phrase { text ?? "\(message)" }
 }
 
 /// What freeing space in one folder came to, or would come to.

@@ -4,12 +4,38 @@ package struct DeviceSettings: Codable, Equatable, Sendable {
     package var name: String?
     /// `dynamic` or `tcp://host:port` each; nil leaves them as they are (`dynamic` for a new device).
     package var addresses: [String]?
+    /// Only of a new device: its further settings by key.
+    package var settings: [SettingInput]?
+    /// Only of a new device: the folders that are shared with it.
+    package var folders: [DeviceShare]?
 
-    package init(id: String, name: String? = nil, addresses: [String]? = nil) {
+    package init(
+        id: String, name: String? = nil, addresses: [String]? = nil, settings: [SettingInput]? = nil,
+        folders: [DeviceShare]? = nil
+    ) {
         self.id = id
         self.name = name
         self.addresses = addresses
+        self.settings = settings
+        self.folders = folders
     }
+}
+
+/// A folder that is shared with a device, and how.
+package struct DeviceShare: Codable, Equatable, Sendable {
+    package var folder: String
+    /// `read`, `write` or `admin`; nil for `write`.
+    package var role: String?
+    /// Whether the device keeps the folder encrypted, so that it must not get it unencrypted; nil for no.
+    package var isEncrypted: Bool?
+    /// The introducer that shared it and may end that; nil if the user did.
+    package var introducedBy: String?
+
+    package init(folder: String, role: String? = nil, isEncrypted: Bool? = nil, introducedBy: String? = nil) {
+        (self.folder, self.role, self.isEncrypted, self.introducedBy) = (folder, role, isEncrypted, introducedBy)
+    }
+
+    enum CodingKeys: String, CodingKey { case folder, role, isEncrypted = "encrypted", introducedBy }
 }
 
 /// A folder to share.

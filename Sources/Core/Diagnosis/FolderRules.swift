@@ -132,7 +132,7 @@ extension AgentFacts {
                     remedy: Phrase("Choose the version to keep."),
                     command: "\(program) conflicts list \(id)"))
         }
-        findings += folder.hints.map { hint in
+        findings += folder.hintTexts.map { hint in
             DoctorFinding(
                 .folders, "ignore-lines", .note, subject: "\(folder.id): \(hint)",
                 Phrase("\(folder.id): \(hint)").sentence)

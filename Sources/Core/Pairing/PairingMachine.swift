@@ -1,4 +1,5 @@
 import Cryptography
+import Phrases
 
 /// One attempt to pair two devices over a link on which each has proved its key: commit, reveal, compare, confirm.
 ///
@@ -181,7 +182,7 @@ public struct PairingMachine: Sendable {
     }
 
     /// The other device could not be stored.
-    public mutating func storingFailed(_ reason: String) -> [Event] {
+    package mutating func storingFailed(_ reason: Phrase) -> [Event] {
         guard case .storing = state else { return [] }
         return fail(PairingFailure(.notStoredHere, reason), telling: .storage)
     }

@@ -1,3 +1,5 @@
+import Phrases
+
 /// How an attempt ended.
 public enum PairingOutcome: Equatable, Sendable {
     /// This device has stored the other. `isMutual`: the other has said that it did, too. If it has not, it may have been
@@ -38,23 +40,28 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
 
     public var code: Code
     /// A clause for people, without capital and full stop.
-    public var message: String
+    package var text: Phrase
+    /// `text` in English.
+    public var message: String { text.english }
 
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ text: Phrase) {
         self.code = code
-        self.message = message
+        self.text = text
     }
 
     public var description: String { message }
 
     init(_ refusal: PairingRefusal) {
         switch refusal {
-        case .user: self.init(.refusedThere, "the other device's user said no")
-        case .time: self.init(.timeoutThere, "the other device timed out")
-        case .busy: self.init(.busy, "the other device is pairing with a third device; try again later")
+        case .user: self.init(.refusedThere, Phrase("the other device's user said no"))
+        case .time: self.init(.timeoutThere, Phrase("the other device timed out"))
+        case .busy: self.init(.busy, Phrase("the other device is pairing with a third device; try again later"))
         case .mistake:
-            self.init(.mistakeHere, "the other device did not understand this one; update both to the same version")
-        case .storage: self.init(.notStoredThere, "the other device could not store this one; see its log")
+            self.init(
+                .mistakeHere, Phrase("the other device did not understand this one; update both to the same version"))
+        case .storage: self.init(.notStoredThere, Phrase("the other device could not store this one; see its log"))
         }
     }
 }
+
+extension PairingFailure: PhrasedError {}

@@ -1,3 +1,5 @@
+import Phrases
+
 /// A glob as Syncthing's library reads it, with `/` as the separator: its elements in order.
 struct Glob: Equatable, Sendable {
     enum Element: Equatable, Sendable {
@@ -64,9 +66,15 @@ struct Glob: Equatable, Sendable {
 
 /// What is wrong with a glob, and at which of its scalars (from 0).
 struct GlobError: Error, Equatable {
-    var code = IgnoreError.Code.invalidPattern
-    let message: String
+    let code: IgnoreError.Code
+    let text: Phrase
     let offset: Int
+
+    init(_ code: IgnoreError.Code, _ text: Phrase, offset: Int) {
+        self.code = code
+        self.text = text
+        self.offset = offset
+    }
 }
 
 /// Reads a glob by the rules, and with the oddities, of the library that Syncthing uses.
@@ -80,9 +88,8 @@ struct GlobParser {
     static func parse(_ scalars: [UInt32]) throws(GlobError) -> Glob {
         for (offset, scalar) in scalars.enumerated() where scalar == 0 || scalar == 0xFFFD {
             throw GlobError(
-                code: .invalidText,
-                message:
-                    "the line contains a character that is not allowed in a pattern; save the file as UTF-8 and retype it here",
+                .invalidText,
+                "the line contains a character that is not allowed in a pattern; save the file as UTF-8 and retype it here",
                 offset: offset)
         }
         var parser = GlobParser(scalars)
@@ -126,8 +133,7 @@ struct GlobParser {
         let start = position
         guard depth <= IgnoreLimits.braceDepth else {
             throw GlobError(
-                code: .tooLarge,
-                message: "braces are nested more than \(IgnoreLimits.braceDepth) deep; write several lines instead",
+                .tooLarge, "braces are nested more than \(IgnoreLimits.braceDepth) deep; write several lines instead",
                 offset: start)
         }
         position += 1
@@ -137,13 +143,13 @@ struct GlobParser {
             alternativeCount += 1
             guard alternativeCount <= IgnoreLimits.alternativeCount else {
                 throw GlobError(
-                    code: .tooLarge,
-                    message: "more than \(IgnoreLimits.alternativeCount) alternatives; write several lines instead",
+                    .tooLarge, "more than \(IgnoreLimits.alternativeCount) alternatives; write several lines instead",
                     offset: start)
             }
             guard position < scalars.count else {
                 throw GlobError(
-                    message: "this { is never closed; add the }, or write \\{ for the character itself", offset: start)
+                    .invalidPattern, "this { is never closed; add the }, or write \\{ for the character itself",
+                    offset: start)
             }
             position += 1
             if scalars[position - 1] == "}" { return .alternatives(globs) }
@@ -154,7 +160,7 @@ struct GlobParser {
     private mutating func characterClass() throws(GlobError) -> Glob.Element {
         let start = position
         let unclosed = GlobError(
-            message: "this [ is never closed; add the ], or write \\[ for the character itself", offset: start)
+            .invalidPattern, "this [ is never closed; add the ], or write \\[ for the character itself", offset: start)
         position += 1
         let isNegated = position < scalars.count && scalars[position] == "!"
         if isNegated { position += 1 }
@@ -164,11 +170,11 @@ struct GlobParser {
             let (low, high) = (scalars[position], scalars[position + 2])
             guard scalars[position + 3] == "]" else {
                 throw GlobError(
-                    message: "a class holds one range or single characters, not both; write {[a-z],x} for more",
+                    .invalidPattern, "a class holds one range or single characters, not both; write {[a-z],x} for more",
                     offset: position + 3)
             }
             guard low <= high else {
-                throw GlobError(message: "the range runs backwards; swap its ends", offset: position)
+                throw GlobError(.invalidPattern, "the range runs backwards; swap its ends", offset: position)
             }
             position += 4
             return .range(low, high, isNegated: isNegated)
@@ -177,7 +183,7 @@ struct GlobParser {
         guard position < scalars.count else { throw unclosed }
         guard !members.isEmpty else {
             throw GlobError(
-                message: "the class is empty; name its characters, or write \\[ for the character itself",
+                .invalidPattern, "the class is empty; name its characters, or write \\[ for the character itself",
                 offset: start)
         }
         position += 1

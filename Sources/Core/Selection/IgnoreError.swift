@@ -1,3 +1,5 @@
+import Phrases
+
 /// Why an ignore file, a pattern or an edit of the selection is refused; `message` says what to do about it.
 ///
 /// None of these goes away by trying again: the file or the request has to change.
@@ -28,7 +30,9 @@ public struct IgnoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
     /// A sentence for people that ends with what to do.
-    public let message: String
+    package let text: Phrase
+    /// `text` in English.
+    public var message: String { text.english }
     /// The ignore file in question, as it was named by its reader or by the `#include` line.
     public let file: String?
     /// Its line, from 1.
@@ -36,19 +40,33 @@ public struct IgnoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The character in that line, from 1, counted in Unicode scalars.
     public let column: Int?
 
-    public init(_ code: Code, _ message: String, file: String? = nil, line: Int? = nil, column: Int? = nil) {
+    package init(_ code: Code, _ text: Phrase, file: String? = nil, line: Int? = nil, column: Int? = nil) {
         self.code = code
-        self.message = message
+        self.text = text
         self.file = file
         self.line = line
         self.column = column
     }
 
-    /// `file:line:column: message`, without the parts that are not known.
-    public var description: String {
-        guard let file else { return message }
+    /// `file:line:column: text`, without the parts that are not known.
+    package var placedText: Phrase {
+        guard let file else { return text }
         let place = [line, column].compactMap { $0 }.map { ":\($0)" }.joined()
-        return "\(file)\(place): \(message)"
+        return "\(file + place): \(text)"
+    }
+
+    /// `placedText` in English.
+    public var description: String { placedText.english }
+}
+
+extension IgnoreError: PhrasedError {}
+
+extension IgnoreFile {
+    /// For those who read no further files.
+    ///
+    /// - Throws: `IgnoreError` (`invalidInclude`) for every path.
+    public static func includingNothing(_ path: String) throws -> String {
+        throw IgnoreError(.invalidInclude, "#include is not supported here")
     }
 }
 

@@ -1,3 +1,4 @@
+import Phrases
 import Trimming
 
 /// An ignore file, parsed: every line of it, so that it can be edited and written back byte for byte.

@@ -1,3 +1,5 @@
+import Phrases
+
 /// All patterns of an ignore file and of what it includes, in the order in which they are tried.
 struct IgnoreList: Sendable {
     private(set) var patterns: [IgnorePattern] = []
@@ -51,7 +53,8 @@ struct IgnoreList: Sendable {
             text = try include(name)
         } catch {
             throw IgnoreError(
-                .invalidInclude, "“\(name)” cannot be included (\(error)); make the file readable or remove this line",
+                .invalidInclude,
+                "“\(name)” cannot be included (\(Phrase(of: error))); make the file readable or remove this line",
                 file: file.name, line: line)
         }
         return try IgnoreFile(parsing: text, name: name)

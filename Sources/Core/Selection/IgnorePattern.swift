@@ -92,7 +92,7 @@ public struct IgnorePattern: Hashable, Sendable {
             shape = PatternShape(body: body, globs: globs)
         } catch {
             let column = prefixCount + (isRooted ? 1 : 0) + error.offset + 1
-            throw IgnoreError(error.code, error.message, file: file, line: line, column: min(column, length))
+            throw IgnoreError(error.code, error.text, file: file, line: line, column: min(column, length))
         }
     }
 

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Writes a path as a line of an ignore file, so that the line names that path and no other.
 enum PathText {
     /// The components of a path in its shortest relative form; the root is no such path.

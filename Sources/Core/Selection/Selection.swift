@@ -31,8 +31,7 @@ public struct Selection: Sendable, Equatable {
     /// text; whatever it throws ends up in the message of an `IgnoreError`. Without it every `#include` is an error.
     public init(
         _ file: IgnoreFile,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
-        }
+        include: (String) throws -> String = IgnoreFile.includingNothing
     ) throws(IgnoreError) {
         self.init(patterns: try IgnoreList(file, include: include).patterns)
     }
@@ -43,8 +42,7 @@ public struct Selection: Sendable, Equatable {
     ///   parsed.
     public init(
         parsing text: String, name: String = IgnoreFile.defaultName,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
-        }
+        include: (String) throws -> String = IgnoreFile.includingNothing
     ) throws(IgnoreError) {
         try self.init(IgnoreFile(parsing: text, name: name), include: include)
     }

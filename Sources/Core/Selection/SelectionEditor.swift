@@ -25,9 +25,7 @@ public struct SelectionEditor {
     /// `include` reads included files, as in `Selection`; their lines are obeyed and never edited.
     public init(
         _ file: IgnoreFile,
-        include: @escaping (String) throws -> String = { _ in
-            throw IgnoreError(.invalidInclude, "#include is not supported here")
-        }
+        include: @escaping (String) throws -> String = IgnoreFile.includingNothing
     ) {
         self.file = file
         self.include = include
@@ -138,8 +136,10 @@ public struct SelectionEditor {
             }
             throw IgnoreError(
                 .overruled,
-                "“\(path)” is \(selecting ? "ignored" : "included") by the line “\(pattern.text)”; change that line "
-                    + "first", file: pattern.file, line: pattern.line)
+                selecting
+                    ? "“\(path)” is ignored by the line “\(pattern.text)”; change that line first"
+                    : "“\(path)” is included by the line “\(pattern.text)”; change that line first",
+                file: pattern.file, line: pattern.line)
         }
     }
 

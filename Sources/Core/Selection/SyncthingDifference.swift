@@ -1,3 +1,5 @@
+import Phrases
+
 /// A line of an ignore file that some devices with Syncthing read differently.
 package struct PatternDifference: Hashable, Sendable {
     /// The file, as its reader or the `#include` line named it.
@@ -8,10 +10,11 @@ package struct PatternDifference: Hashable, Sendable {
     package let text: String
 
     /// A sentence that names the line, where it differs and what to do.
-    package var message: String {
-        "\(file) line \(line) (`\(text)`) matches differently on Syncthing before 1.20.3. "
-            + "Debian's Syncthing 1.29 does so, too. The names concerned have characters beyond ASCII, such as ü. "
-            + "If such a device shares the folder, write `*` for `?` and `[…]`."
+    package var message: Phrase {
+        Phrase(
+            "\(file) line \(line) (`\(text)`) matches differently on Syncthing before 1.20.3. "
+                + "Debian's Syncthing 1.29 does so, too. The names concerned have characters beyond ASCII, such as ü. "
+                + "If such a device shares the folder, write `*` for `?` and `[…]`.")
     }
 }
 

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Why a text is not TOML, and where.
 package struct TOMLError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
@@ -21,11 +23,11 @@ package struct TOMLError: Error, Equatable, Sendable, CustomStringConvertible {
     package var code: Code
     package var position: TOMLPosition
     /// What is wrong, in the lower case, without a full stop.
-    package var cause: String
+    package var cause: Phrase
     /// What to write instead, in the lower case, without a full stop.
-    package var remedy: String
+    package var remedy: Phrase
 
-    init(_ code: Code, _ position: TOMLPosition, _ cause: String, _ remedy: String) {
+    init(_ code: Code, _ position: TOMLPosition, _ cause: Phrase, _ remedy: Phrase) {
         self.code = code
         self.position = position
         self.cause = cause

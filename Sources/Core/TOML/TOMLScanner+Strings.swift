@@ -1,5 +1,7 @@
+import Phrases
+
 extension TOMLScanner {
-    private static let backslashRemedy = #"write `\\` for a backslash, or use single quotes"#
+    private static let backslashRemedy = Phrase(#"write `\\` for a backslash, or use single quotes"#)
 
     /// A string in one pair of quotes.
     mutating func lineString() throws(TOMLError) -> String {

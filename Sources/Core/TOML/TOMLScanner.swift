@@ -1,3 +1,5 @@
+import Phrases
+
 /// One walk over a TOML text that has passed `TOMLText.check`: lines, headers, keys and values.
 ///
 /// What the sections mean together, and that no key comes twice, is left to `TOMLTableBuilder`.
@@ -74,19 +76,19 @@ struct TOMLScanner {
     func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
     /// What is at the place, for messages.
-    var found: String {
-        guard let byte = current else { return "the file ends" }
-        if byte == .newline || byte == .carriageReturn { return "the line ends" }
-        return "found `\(String(decoding: bytes[offset...].prefix(32), as: UTF8.self).prefix(1))`"
+    var found: Phrase {
+        guard let byte = current else { return Phrase("the file ends") }
+        if byte == .newline || byte == .carriageReturn { return Phrase("the line ends") }
+        return Phrase("found `\(String(decoding: bytes[offset...].prefix(32), as: UTF8.self).prefix(1))`")
     }
 
     /// The error for what is at the place: `found … CAUSE`.
-    func unexpected(_ cause: String, _ remedy: String) -> TOMLError {
-        TOMLError(.unexpected, position, "\(found) \(cause)", remedy)
+    func unexpected(_ cause: Phrase, _ remedy: Phrase) -> TOMLError {
+        TOMLError(.unexpected, position, Phrase("\(found) \(cause)", context: "TOML"), remedy)
     }
 
     private mutating func take(
-        _ character: Unicode.Scalar, _ cause: String, _ remedy: String
+        _ character: Unicode.Scalar, _ cause: Phrase, _ remedy: Phrase
     ) throws(TOMLError) {
         guard isAt(character) else { throw unexpected(cause, remedy) }
         advance()
@@ -115,7 +117,7 @@ struct TOMLScanner {
         if isAt("#") { skipComment() }
         if isAt("\r") { advance() }
         guard current != nil else { return }
-        try take("\n", "where the line should end", "start a new line for it")
+        try take("\n", Phrase("where the line should end"), Phrase("start a new line for it"))
     }
 
     private mutating func header(lineStart: Int) throws(TOMLError) -> TOMLSection {
@@ -126,14 +128,16 @@ struct TOMLScanner {
         if isElement { advance() }
         let keys = try keys(depth: 1)
         let end = isElement ? "]]" : "]"
-        for _ in 0..<end.utf8.count { try take("]", "where the header should end", "end it with `\(end)`") }
+        for _ in 0..<end.utf8.count {
+            try take("]", Phrase("where the header should end"), Phrase("end it with `\(end)`"))
+        }
         return TOMLSection(keys: keys, isElement: isElement, position: place, start: lineStart, header: start..<offset)
     }
 
     /// A key, `=` and a value; `depth` is that of the table they are in.
     private mutating func entry(depth: Int) throws(TOMLError) -> (keys: [TOMLKey], node: TOMLNode) {
         let keys = try keys(depth: depth)
-        try take("=", "where `=` should follow the name", "write `name = value`")
+        try take("=", Phrase("where `=` should follow the name"), Phrase("write `name = value`"))
         skipBlanks()
         return (keys, try value(depth: depth + keys.count - 1))
     }
@@ -158,14 +162,16 @@ struct TOMLScanner {
         let text: String
         if isAt("\"") || isAt("'") {
             if isAtThree(bytes[offset]) {
-                throw unexpected("three times where a name should be", "write the name in one pair of quotes")
+                throw unexpected(
+                    Phrase("three times where a name should be"), Phrase("write the name in one pair of quotes"))
             }
             text = try lineString()
         } else {
             while let byte = current, byte.isBareKey { advance() }
             guard offset > start else {
                 throw unexpected(
-                    "where a name should be", "write a name, in quotes if it has other characters than A-Z a-z 0-9 - _")
+                    Phrase("where a name should be"),
+                    Phrase("write a name, in quotes if it has other characters than A-Z a-z 0-9 - _"))
             }
             text = self.text(start..<offset)
         }
@@ -188,7 +194,8 @@ struct TOMLScanner {
         default:
             skipWord()
             guard offset > start else {
-                throw unexpected("where a value should be", "write a value, for example `\"text\"`, 60 or `true`")
+                throw unexpected(
+                    Phrase("where a value should be"), Phrase("write a value, for example `\"text\"`, 60 or `true`"))
             }
             value = try TOMLScalar.parse(bytes[start..<offset], at: place)
         }
@@ -221,7 +228,9 @@ struct TOMLScanner {
             advance()
             skipBetweenElements()
         }
-        try take("]", "where the list should go on or end", "write `,` between its values and `]` at its end")
+        try take(
+            "]", Phrase("where the list should go on or end"), Phrase("write `,` between its values and `]` at its end")
+        )
         return elements
     }
 
@@ -253,8 +262,8 @@ struct TOMLScanner {
             }
         }
         try take(
-            "}", "where the table should go on or end",
-            "write `,` between its settings and `}` at its end, all on one line and without a comma before `}`")
+            "}", Phrase("where the table should go on or end"),
+            Phrase("write `,` between its settings and `}` at its end, all on one line and without a comma before `}`"))
         return builder.table()
     }
 }

@@ -1,5 +1,7 @@
+import Phrases
+
 /// What is wrong with a setting that the rules are made of.
-package struct LinkRuleError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct LinkRuleError: PhrasedError, Equatable, Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable {
         /// An entry of `allowed-networks` is no network.
         case invalidNetwork
@@ -15,11 +17,11 @@ package struct LinkRuleError: Error, Equatable, Sendable, CustomStringConvertibl
 
     package var kind: Kind
     /// A sentence for people, with what to do.
-    package var message: String
+    package var text: Phrase
 
-    package init(_ kind: Kind, _ message: String) {
+    package init(_ kind: Kind, _ text: Phrase) {
         self.kind = kind
-        self.message = message
+        self.text = text
     }
 
     package var description: String { message }

@@ -1,4 +1,5 @@
 import NIOCore
+import Phrases
 
 /// Where a device is dialled or listened for, in the text form that the configuration and BEP share.
 package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
@@ -37,14 +38,15 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
             return
         }
         guard text.utf8.count <= Self.maximumByteCount else {
-            throw Self.invalid(String(text.prefix(40)) + "…", "it is longer than \(Self.maximumByteCount) bytes")
+            throw Self.invalid(
+                String(text.prefix(40)) + "…", Phrase("it is longer than \(Self.maximumByteCount) bytes"))
         }
         if text == "dynamic" {
             self = .dynamic
             return
         }
         guard let separator = text.firstRange(of: "://") else {
-            throw Self.invalid(text, "write tcp://HOST:PORT, or the word dynamic")
+            throw Self.invalid(text, Phrase("write tcp://HOST:PORT, or the word dynamic"))
         }
         let rest = text[separator.upperBound...]
         switch text[..<separator.lowerBound] {
@@ -53,7 +55,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         case "ble": self = try Self.bluetooth(rest, in: text)
         case "virtual":
             guard !rest.isEmpty, rest.utf8.allSatisfy(Self.isNameCharacter) else {
-                throw Self.invalid(text, "a virtual name has letters, digits, dots, dashes and underscores")
+                throw Self.invalid(text, Phrase("a virtual name has letters, digits, dots, dashes and underscores"))
             }
             self = .virtual(String(rest))
         default:
@@ -108,22 +110,26 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         let host: Substring
         let portText: Substring?
         if authority.first == "[" {
-            guard let close = authority.firstIndex(of: "]") else { throw invalid(text, "the bracket is not closed") }
+            guard let close = authority.firstIndex(of: "]") else {
+                throw invalid(text, Phrase("the bracket is not closed"))
+            }
             host = authority[authority.index(after: authority.startIndex)..<close]
             guard host.contains(":"), IPAddress(String(host)) != nil else {
-                throw invalid(text, "only an IPv6 address stands in brackets")
+                throw invalid(text, Phrase("only an IPv6 address stands in brackets"))
             }
             let after = authority[authority.index(after: close)...]
-            guard after.isEmpty || after.first == ":" else { throw invalid(text, "after the bracket comes :PORT") }
+            guard after.isEmpty || after.first == ":" else {
+                throw invalid(text, Phrase("after the bracket comes :PORT"))
+            }
             portText = after.isEmpty ? nil : after.dropFirst()
         } else {
             let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count <= 2, let first = parts.first else {
-                throw invalid(text, "write an IPv6 address in brackets, as tcp://[2001:db8::1]:22000")
+                throw invalid(text, Phrase("write an IPv6 address in brackets, as tcp://[2001:db8::1]:22000"))
             }
             host = first
             guard host.utf8.count <= 253, host.utf8.allSatisfy(isNameCharacter) else {
-                throw invalid(text, "a host name has letters, digits, dots and dashes")
+                throw invalid(text, Phrase("a host name has letters, digits, dots and dashes"))
             }
             portText = parts.count == 2 ? parts[1] : nil
         }
@@ -134,7 +140,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         guard let text else { return defaultPort }
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let port = UInt16(text)
-        else { throw invalid(address, "the port is a number up to 65535") }
+        else { throw invalid(address, Phrase("the port is a number up to 65535")) }
         return port
     }
 
@@ -142,7 +148,9 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         let octets = rest.split(separator: ":", omittingEmptySubsequences: false)
         guard octets.count == 6, octets.allSatisfy({ $0.utf8.count == 2 && $0.allSatisfy(\.isHexDigit) }),
             rest.utf8.count == 17
-        else { throw invalid(text, "write ble:// and six pairs of hexadecimal digits with colons between them") }
+        else {
+            throw invalid(text, Phrase("write ble:// and six pairs of hexadecimal digits with colons between them"))
+        }
         return .bluetooth(rest.uppercased())
     }
 
@@ -155,7 +163,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func invalid(_ text: String, _ remedy: String) -> LinkError {
+    private static func invalid(_ text: String, _ remedy: Phrase) -> LinkError {
         LinkError(.invalidAddress, "“\(printable(text))” is not a link address: \(remedy)", isTransient: false)
     }
 

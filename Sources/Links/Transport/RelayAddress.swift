@@ -1,3 +1,5 @@
+import Phrases
+
 /// Where a relay of relay protocol v1 is reached, and what it asks of whoever joins it.
 ///
 /// Its text form is `relay://HOST[:PORT]/?id=DEVICE-ID[&token=TOKEN]`. Public relays write more keys, which say nothing
@@ -32,7 +34,8 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: `LinkError` with the code `invalidAddress`; `unsupportedAddress` for another scheme.
     package init(parsing text: String) throws(LinkError) {
         guard text.utf8.count <= Self.maximumByteCount else {
-            throw Self.invalid(String(text.prefix(40)) + "…", "it is longer than \(Self.maximumByteCount) bytes")
+            throw Self.invalid(
+                String(text.prefix(40)) + "…", Phrase("it is longer than \(Self.maximumByteCount) bytes"))
         }
         guard text.hasPrefix("relay://") else {
             throw LinkError(
@@ -49,17 +52,17 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let key = parts.first, key == "id" || key == "token" else { continue }
             guard let value = Self.decoded(parts[1]) else {
-                throw Self.invalid(text, "the value of “\(key)” is not percent-encoded UTF-8")
+                throw Self.invalid(text, Phrase("the value of “\(key)” is not percent-encoded UTF-8"))
             }
             guard !value.isEmpty else { continue }
             if key == "token" {
                 guard value.utf8.count <= Self.maximumTokenByteCount else {
-                    throw Self.invalid(text, "a token has at most \(Self.maximumTokenByteCount) bytes")
+                    throw Self.invalid(text, Phrase("a token has at most \(Self.maximumTokenByteCount) bytes"))
                 }
                 token = token ?? value
             } else {
                 guard value.utf8.count <= 71, value.utf8.allSatisfy(Self.isIDCharacter) else {
-                    throw Self.invalid(text, "the value of “id” is not a device id")
+                    throw Self.invalid(text, Phrase("the value of “id” is not a device id"))
                 }
                 id = id ?? value
             }
@@ -87,10 +90,12 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
         let host: Substring
         let after: Substring
         if authority.first == "[" {
-            guard let close = authority.firstIndex(of: "]") else { throw invalid(text, "the bracket is not closed") }
+            guard let close = authority.firstIndex(of: "]") else {
+                throw invalid(text, Phrase("the bracket is not closed"))
+            }
             host = authority[authority.index(after: authority.startIndex)..<close]
             guard host.contains(":"), IPAddress(String(host)) != nil else {
-                throw invalid(text, "only an IPv6 address stands in brackets")
+                throw invalid(text, Phrase("only an IPv6 address stands in brackets"))
             }
             after = authority[authority.index(after: close)...]
         } else {
@@ -98,13 +103,13 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
             host = authority[..<colon]
             after = authority[colon...]
             guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy(isNameCharacter) else {
-                throw invalid(text, "write the relay's name or IP address after relay://")
+                throw invalid(text, Phrase("write the relay's name or IP address after relay://"))
             }
         }
         guard !after.isEmpty else { return (String(host), defaultPort) }
         let digits = after.dropFirst()
         guard after.first == ":", !digits.isEmpty, digits.utf8.allSatisfy(isDigit), let port = UInt16(digits), port > 0
-        else { throw invalid(text, "the port is a number from 1 to 65535") }
+        else { throw invalid(text, Phrase("the port is a number from 1 to 65535")) }
         return (String(host), port)
     }
 
@@ -156,7 +161,7 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
         isDigit(byte) || isLetter(byte) ? UInt8(String(Unicode.Scalar(byte)), radix: 16) : nil
     }
 
-    private static func invalid(_ text: String, _ remedy: String) -> LinkError {
+    private static func invalid(_ text: String, _ remedy: Phrase) -> LinkError {
         LinkError(.invalidAddress, "“\(printable(text))” is not a relay address: \(remedy)", isTransient: false)
     }
 

@@ -104,6 +104,19 @@ struct CommandContext: Sendable {
         }
     }
 
+    /// Removes a device, through the agent if one runs, and gives what brings it back.
+    func removeDevice(_ device: String) async throws -> DeviceSettings? {
+        let places = try places()
+        do {
+            return try await environment.connect(places).call(Endpoints.removeDevice, device)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            let restoration = try environment.restoration(places, device)
+            try environment.edit(places, .removeDevice(device))
+            return restoration
+        }
+    }
+
     /// As `edit`, and says so.
     func perform(_ edit: ConfigurationEdit) async throws {
         try await self.edit(edit)

@@ -83,6 +83,8 @@ struct CommandEnvironment: Sendable {
     var configured: @Sendable (Places) throws -> Configured
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.
     var edit: @Sendable (Places, ConfigurationEdit) throws -> Void
+    /// What brings a device back that is removed from the configuration, by its id or name.
+    var restoration: @Sendable (Places, _ device: String) throws -> DeviceSettings? = { _, _ in nil }
     /// All settings as the configuration has them.
     var settings: @Sendable (Places) throws -> SettingsDocument = { _ in
         SettingsDocument(settings: [], agent: [], folders: [], devices: [])
@@ -136,7 +138,7 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .addDevice(let settings): try await agent.call(Endpoints.addDevice, settings)
         case .renameDevice(let device, let name):
             try await agent.call(Endpoints.renameDevice, DeviceRename(device: device, name: name))
-        case .removeDevice(let device): try await agent.call(Endpoints.removeDevice, device)
+        case .removeDevice(let device): _ = try await agent.call(Endpoints.removeDevice, device)
         case .addFolder(let settings): try await agent.call(Endpoints.addFolder, settings)
         case .setFolderPaused(let folder, let isPaused):
             try await agent.call(Endpoints.setFolderPaused, FolderPause(folder: folder, isPaused: isPaused))

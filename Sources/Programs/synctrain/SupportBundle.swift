@@ -69,7 +69,9 @@ struct JSONRedaction {
     private static let names: Set = ["path", "name", "label", "directory", "subject"]
 
     /// What English texts were made of: they stand beside it.
-    private static let phrases: Set = ["text", "whyText", "remedyText", "detailTexts", "problemText", "lastErrorText"]
+    private static let phrases: Set = [
+        "text", "whyText", "remedyText", "detailTexts", "problemText", "lastErrorText", "hintTexts", "adviceText",
+    ]
 
     /// The document, for people to read.
     mutating func document(_ bytes: [UInt8]) throws(ControlError) -> String {

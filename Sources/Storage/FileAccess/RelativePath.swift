@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// The path of something inside a folder: relative, canonical, separated by `/`, so that it can name nothing outside.
 ///
@@ -16,7 +17,7 @@ package struct RelativePath: Sendable, CustomStringConvertible {
 
     /// Takes `text` as it is; throws what is wrong with it.
     package init(parsing text: String) throws(RelativePathError) {
-        if let reason = Self.flaw(of: text) { throw RelativePathError(reason: reason, text: text) }
+        if let reason = Self.flaw(of: text) { throw RelativePathError(reason: reason, path: text) }
         self.text = text
     }
 
@@ -138,7 +139,7 @@ extension String {
 }
 
 /// Why a text is not a path inside a folder.
-package struct RelativePathError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct RelativePathError: PhrasedError, Hashable, Sendable, CustomStringConvertible {
     package enum Reason: String, Sendable, CaseIterable {
         case empty
         case absolute
@@ -153,22 +154,22 @@ package struct RelativePathError: Error, Hashable, Sendable, CustomStringConvert
 
     package let reason: Reason
     /// The text in question.
-    package let text: String
+    package let path: String
 
-    package var message: String {
-        let (flaw, remedy) =
+    package var text: Phrase {
+        let (flaw, remedy): (Phrase, Phrase) =
             switch reason {
-            case .empty: ("it is empty", "name a file or directory of the folder")
-            case .absolute: ("it begins with /", "omit the folder's own path")
-            case .trailingSeparator: ("it ends with /", "remove the last /")
-            case .emptyComponent: ("it contains //", "write one / between names")
-            case .dotComponent: ("it contains . or ..", "write the path from the folder's root")
-            case .nulByte: ("it contains a NUL byte", "rename the file")
-            case .componentTooLong: ("a name in it is longer than 255 bytes", "use a shorter name")
-            case .tooLong: ("it is longer than 4095 bytes", "use shorter names or fewer directories")
-            case .tooDeep: ("it is more than 256 names deep", "use fewer directories")
+            case .empty: (Phrase("it is empty"), Phrase("name a file or directory of the folder"))
+            case .absolute: (Phrase("it begins with /"), Phrase("omit the folder's own path"))
+            case .trailingSeparator: (Phrase("it ends with /"), Phrase("remove the last /"))
+            case .emptyComponent: (Phrase("it contains //"), Phrase("write one / between names"))
+            case .dotComponent: (Phrase("it contains . or .."), Phrase("write the path from the folder's root"))
+            case .nulByte: (Phrase("it contains a NUL byte"), Phrase("rename the file"))
+            case .componentTooLong: (Phrase("a name in it is longer than 255 bytes"), Phrase("use a shorter name"))
+            case .tooLong: (Phrase("it is longer than 4095 bytes"), Phrase("use shorter names or fewer directories"))
+            case .tooDeep: (Phrase("it is more than 256 names deep"), Phrase("use fewer directories"))
             }
-        return "\(quoted(text)) is not a path inside a folder: \(flaw); \(remedy)"
+        return Phrase("\(quoted(path)) is not a path inside a folder: \(flaw); \(remedy)")
     }
 
     package var description: String { message }

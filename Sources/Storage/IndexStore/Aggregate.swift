@@ -17,7 +17,10 @@ package struct Aggregate: Equatable, Sendable {
     package static let zero = Aggregate()
 
     /// Files, symbolic links and directories.
-    package var count: Int64 { files &+ symlinks &+ directories }
+    package var count: Int64 { fileCount &+ directories }
+
+    /// What people see counted as files in listings: symbolic links are among them.
+    package var fileCount: Int64 { files &+ symlinks }
 
     /// Four columns of a row, from `first` on: files, symlinks, directories, bytes.
     init(_ row: borrowing RawStatement, from first: Int32 = 0) {

@@ -26,7 +26,7 @@ package enum LocalState: Sendable, Equatable, CaseIterable {
             self = .present
         } else {
             // Directories are made before what is in them comes.
-            self = present.files &+ present.symlinks == 0 ? .queued : .partial
+            self = present.fileCount == 0 ? .queued : .partial
         }
     }
 }

@@ -153,10 +153,12 @@ package struct DropSendSession: Sendable {
                 if let entry = entries.first(where: { $0.address == answer.address }) { return try target(entry) }
             }
             guard environment.now() < deadline else {
-                let what = request.target.map { "a device called \($0)" } ?? "a device to send to"
+                let what =
+                    request.target.map { Phrase("No nearby or paired device called \($0) found.") }
+                    ?? Phrase("No nearby or paired device to send to found.")
                 throw ControlError(
                     .noSuchDevice,
-                    "No nearby or paired \(what.dropFirst(2)) found. Check that it is receiving, "
+                    "\(what) Check that it is receiving, "
                         + "and that Bluetooth is on: `synctrain status`.", isRetryable: true, path: request.target)
             }
             await conversation.wake.wait(atMost: Self.nearbyInterval, clock: environment.time.clock)

@@ -87,7 +87,7 @@ package struct FolderPlace: Sendable {
                     leftAlone: PathSet(file.paths(marked: .leaveAlone)), moved: file.paths(marked: .moved),
                     sources: sources, differences: selection.differences(limit: differenceLimit)))
         } catch let error as IgnoreError {
-            return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
+            return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error.placedText)"))
         } catch let error as FolderHalt {
             return .failure(error)
         } catch let error as FileAccessError {

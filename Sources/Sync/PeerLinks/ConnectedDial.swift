@@ -34,6 +34,15 @@ struct ConnectedDial {
                 failure: isOurself ? .ourself : .otherDevice, text: attempt.source == .configured ? text : nil)
         }
         return DialPlan.problem(of: attempt, connectedTo: remoteAddress, policy: policy)
-            .map { Problem(failure: .notAllowed, text: "\($0)") }
+            .map { Problem(failure: .notAllowed, text: Self.text($0)) }
+    }
+
+    private static func text(_ problem: DialPlan.NameProblem) -> Phrase {
+        switch problem {
+        case .noDevice(let address):
+            Phrase("the name leads to \(address), which is not the address of a device; correct the name")
+        case .excluded(let address):
+            Phrase("the name leads to \(address), which allowed-networks excludes; add the network or another address")
+        }
     }
 }

@@ -18,7 +18,7 @@ extension DeviceQuota {
     }
 
     /// What the device is told.
-    var closeReason: String { "\(text.english); the device is paused" }
+    var closeReason: Phrase { Phrase("\(text); the device is paused") }
 
     /// The quota that a device went over, if that is why its index is not stored.
     init?(_ error: IndexStoreError) {

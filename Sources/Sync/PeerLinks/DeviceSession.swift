@@ -10,6 +10,7 @@ import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
+import Phrases
 import SyncDecisions
 import Synchronization
 import Transport
@@ -42,10 +43,6 @@ package actor DeviceSession {
 
     /// Links without a Hello that the device may have at a time; a further one replaces the oldest.
     private static let silentLimit = 16
-
-    private static let pauseReason = "the device is paused"
-    private static let networkReason = "links from this network are not allowed"
-    private static let storageReason = "this device cannot store the index at the moment"
 
     package nonisolated let id: DeviceID
     /// Answers requests by whichever of the links has the least to do.
@@ -110,7 +107,7 @@ package actor DeviceSession {
             dialNow()
         }
         for link in open.values where !allowedNetworks.allow(link.session.information) {
-            link.session.close(reason: Self.networkReason)
+            link.session.close(reason: LinkEnd.network)
         }
         handle(hasNewAddresses ? .asked : .time)
     }
@@ -187,7 +184,7 @@ package actor DeviceSession {
 
     /// Also from when it went over a quota until the configuration says so.
     private var isPaused: Bool { configuration.isPaused || allowance.exceeded != nil }
-    private var pauseReason: String { state.exceededQuota?.closeReason ?? Self.pauseReason }
+    private var pauseReason: Phrase { state.exceededQuota?.closeReason ?? LinkEnd.paused }
 
     /// Pauses the device until a person resumes it.
     func exceeded(_ quota: DeviceQuota) {
@@ -208,12 +205,12 @@ package actor DeviceSession {
 
     package func stop() {
         isStopped = true
-        closeAll(reason: "this device no longer shares with you")
+        closeAll(reason: LinkEnd.notShared)
         jobs.continuation.finish()
         wake.notify()
     }
 
-    private func closeAll(reason: String) {
+    private func closeAll(reason: Phrase) {
         for (_, link) in open.sorted(by: { $0.key < $1.key }) {
             link.session.close(reason: reason)
             // While it waits, it does not see that its channel has gone.
@@ -249,7 +246,7 @@ package actor DeviceSession {
             for await job in jobs.stream { group.addTask { await self.perform(job) } }
             group.cancelAll()
         }
-        closeAll(reason: "the agent closed the link")
+        closeAll(reason: LinkEnd.agentStops)
     }
 
     /// Comes back to `links` when it says so, and sees what others say of the device meanwhile.
@@ -305,7 +302,7 @@ package actor DeviceSession {
         switch action {
         case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
         case .cancel(let attempt): dials[attempt.number]?.notify()
-        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
+        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: LinkEnd.givenUp(reason))
         case .link(let action): perform(action)
         }
     }
@@ -323,7 +320,7 @@ package actor DeviceSession {
             }
         case .retire(let number):
             if let session = open[number]?.session { jobs.continuation.yield(.awaitIdle(number, session)) }
-        case .close(let number, let reason): open[number]?.session.close(reason: reason.rawValue)
+        case .close(let number, let reason): open[number]?.session.close(reason: LinkEnd.replaced(reason))
         case .promote(let number):
             // What was said on an earlier link does not hold on this one.
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
@@ -416,8 +413,9 @@ package actor DeviceSession {
     package func serve(_ link: SecureLink) async {
         guard allowedNetworks.allow(link.information) else {
             note(
-                error: "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
-                    + "`synctrain device set --allowed-networks`")
+                error: Phrase(
+                    "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
+                        + "`synctrain device set --allowed-networks`"))
             return await link.close()
         }
         await serve(link, nil)
@@ -445,7 +443,7 @@ package actor DeviceSession {
             way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) },
             remoteAddress: link.channel.remoteAddress.flatMap { IPAddress($0) })
         for number in open.filter({ $0.value.hello == nil }).keys.sorted().dropLast(Self.silentLimit) {
-            open[number]?.session.abandon(reason: "newer links with the device replace it")
+            open[number]?.session.abandon(reason: LinkEnd.newerLinks)
         }
         handle(.arrived(view, path, attempt: attempt))
         guard open[number]?.mayProceed == true, !isStopped else {
@@ -468,7 +466,7 @@ package actor DeviceSession {
             return false
         }
         guard refusal == nil else {
-            session.close(reason: Self.storageReason)
+            session.close(reason: LinkEnd.storage)
             return false
         }
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission

@@ -5,6 +5,7 @@ import Fetching
 import FolderSync
 import Logging
 import NIOCore
+import Phrases
 import Synchronization
 
 /// What `LinkExchange` asks of the device around it.
@@ -43,7 +44,9 @@ struct LinkOutlet: Sendable {
     /// Puts a message behind all that were sent before. The future succeeds when its bytes have left.
     var send: @Sendable (OutgoingMessage) -> EventLoopFuture<Void>
     /// Ends the link; the peer is told why.
-    var close: @Sendable (_ reason: String) -> Void
+    var close: @Sendable (_ reason: Phrase) -> Void
+    /// Ends the link for what the peer sent.
+    var refuse: @Sendable (ProtocolError) -> Void
 }
 
 /// The exchange of indexes on one link: performs what `IndexExchange` decides, one event after the other.
@@ -134,7 +137,7 @@ final class LinkExchange: Sendable {
                 case .batch(let batch): try await take(batch, owner)
                 }
             } catch let error as ProtocolError {
-                outlet.close(error.message)
+                outlet.refuse(error)
                 throw error
             }
         }
@@ -147,7 +150,7 @@ final class LinkExchange: Sendable {
             try await perform(
                 try withMachine { machine throws(ProtocolError) in try machine.reshared(facts) }, owner, outlet)
         } catch let error where !(error is ProtocolError || error is CancellationError) {
-            outlet.close("the folders' indexes cannot be read")
+            outlet.close(LinkEnd.unreadable)
             throw error
         }
     }

@@ -1,5 +1,6 @@
 import AsyncTools
 import BlockExchange
+import Phrases
 
 /// What a peer has asked for on a link and has not been answered yet. Bounded: each kind of request has a queue of its own.
 final class PeerRequests: Sendable {
@@ -26,16 +27,16 @@ final class PeerRequests: Sendable {
     /// Keeps a request until somebody answers it. Never waits.
     ///
     /// - Returns: why the link is to end; nil if there was room, and for any other event.
-    func take(_ event: ConnectionEvent) -> String? {
+    func take(_ event: ConnectionEvent) -> Phrase? {
         switch event {
         case .request(let id, let request) where !blocks.sendIfRoom((id, request)):
-            "more than \(Self.blockLimit) requests are waiting for an answer"
+            LinkEnd.waitingBlocks(Self.blockLimit)
         case .keepRequest(let id, let request) where !keeps.sendIfRoom((id, request)):
-            "more than \(Self.keepLimit) requests about promises are waiting for an answer"
+            LinkEnd.waitingKeeps(Self.keepLimit)
         case .reachRequest(let id, let request) where !reaches.sendIfRoom((id, request)):
-            "more than \(Self.reachLimit) requests to test addresses are waiting for an answer"
+            LinkEnd.waitingReaches(Self.reachLimit)
         case .renameRequest(let id, let request) where !renames.sendIfRoom((id, request)):
-            "more than \(Self.renameLimit) requests to rename are waiting for an answer"
+            LinkEnd.waitingRenames(Self.renameLimit)
         default: nil
         }
     }

@@ -336,7 +336,7 @@ package final class PeerSession: BlockSource {
     package func share(_ terms: [FolderID: IndexExchange.Terms]) { exchange.share(terms) }
 
     private var outlet: LinkOutlet {
-        LinkOutlet(send: { self.sendNow([$0]) }, close: { self.close(reason: $0) })
+        LinkOutlet(send: { self.sendNow([$0]) }, close: { self.close(reason: $0) }, refuse: { self.close($0) })
     }
 
     /// Returns once nobody waits for an answer of the peer any more.
@@ -348,9 +348,9 @@ package final class PeerSession: BlockSource {
     package var wasClosed: Bool { state.withLock { $0.endReason != nil } }
 
     /// Ends a link that is not believed to reach the peer: who waits for an answer is told at once.
-    package func abandon(reason: String) {
-        state.withLock { if $0.endReason == nil { $0.endReason = "\(reason)" } }
-        _ = close(fallbackReason: "\(reason)")
+    package func abandon(reason: Phrase) {
+        state.withLock { if $0.endReason == nil { $0.endReason = reason } }
+        _ = close(fallbackReason: reason)
         channel.close(promise: nil)
     }
 
@@ -368,12 +368,20 @@ package final class PeerSession: BlockSource {
         return false
     }
 
-    /// Ends the link; the peer is told `reason`.
-    package func close(reason: String) {
+    /// Ends the link; the peer is told `reason` in English.
+    package func close(reason: Phrase) { close(reason: reason, saying: reason.english) }
+
+    /// Ends the link for what the peer sent.
+    private func close(_ error: ProtocolError) { close(reason: LinkEnd.words(of: error), saying: error.message) }
+
+    /// Ends the link because this device rebuilds its index.
+    package func closeToRebuild() { close(reason: LinkEnd.rebuilding) }
+
+    private func close(reason: Phrase, saying text: String) {
         state.withLock { state in
             guard state.isOpen else { return }
-            if state.endReason == nil { state.endReason = "\(reason)" }
-            write(state.machine.send(.close(reason: reason), at: now()))
+            if state.endReason == nil { state.endReason = reason }
+            write(state.machine.send(.close(reason: text), at: now()))
         }
         channel.close(promise: nil)
     }
@@ -399,7 +407,7 @@ package final class PeerSession: BlockSource {
         do {
             return try outcome.get()
         } catch {
-            close(reason: error.message)
+            close(error)
             throw error
         }
     }
@@ -448,7 +456,7 @@ package final class PeerSession: BlockSource {
         case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
             state.withLock { state in
-                if state.endReason == nil { state.endReason = Phrase("the peer closed the link: \(reason)") }
+                if state.endReason == nil { state.endReason = LinkEnd.closed(saying: reason) }
             }
             return false
         }
@@ -500,7 +508,7 @@ package final class PeerSession: BlockSource {
                 }
             }
             if let timeout {
-                close(reason: timeout.message)
+                close(timeout)
                 throw timeout
             }
         }

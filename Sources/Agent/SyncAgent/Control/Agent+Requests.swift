@@ -78,7 +78,7 @@ extension Agent {
             VersionRequests(finder: finder),
             FetchRequests(finder: finder, index: index, devices: devices, fetching: fetching, transfers: transfers),
             ArchiveRequests(files: files),
-            LinkRequests(web: setup.web, entries: entries, places: setup.places, tasks: tasks, time: time),
+            linkRequests,
             PairingRequests(
                 pairing: pairing, environment: pairingEnvironment, finder: finder, dialer: dialer,
                 listeners: listeners, tasks: tasks),
@@ -164,6 +164,19 @@ extension Agent {
                     readers: mount.readers, settings: { MountSettings(configuration.current.mounting) },
                     changed: mount.changed, ended: { mounts.leave(number) }))
         }
+    }
+
+    private var linkRequests: LinkRequests {
+        LinkRequests(web: setup.web, entries: entries, places: setup.places, tasks: tasks, time: setup.time)
+    }
+
+    /// Makes a file for this user alone that logs a browser in and has it show a view of the page. It goes when the link in it was used
+    /// or expires.
+    ///
+    /// - Returns: its path, absolute.
+    /// - Throws: `ControlError` where there is no page; what writing the file throws.
+    package func loginPage(showing view: String) throws -> String? {
+        try linkRequests.logIn(at: "#/\(view)", hasPage: true).page
     }
 
     /// Tells everyone who listens of a job.

@@ -6,8 +6,9 @@ extension Configuration {
     /// The edits that add a device, or give one that is known the name and addresses that were said.
     ///
     /// - Parameter localDevice: this device's own id, which cannot be added; nil if it is not known here.
-    /// - Throws: `ControlError` (`invalidRequest` for what is not another device's id; `alreadyExists` for a known
-    ///   device without a new name or address).
+    /// - Throws: `ControlError` (`invalidRequest` for what is not another device's id, and for settings and shares that
+    ///   there are not; `alreadyExists` for a known device without a new name or address, or with further settings);
+    ///   `ConfigurationError` (`noSuchFolder`).
     package func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
         let id: DeviceID
         do {
@@ -21,8 +22,20 @@ extension Configuration {
         }
         let addresses = settings.addresses?.map(AddressSyntax.completed)
         guard devices.contains(where: { $0.id == id }) else {
-            let device = DeviceConfiguration(id: id, name: settings.name ?? "", addresses: addresses ?? ["dynamic"])
-            return [.addDevice(device)]
+            var device = DeviceConfiguration(id: id, name: settings.name ?? "", addresses: addresses ?? ["dynamic"])
+            do throws(ConfigurationError) {
+                try device.restore(
+                    (settings.settings ?? []).map { SettingText($0.key, text: $0.value, elements: $0.values) })
+            } catch {
+                throw ControlError(.invalidRequest, error.text, path: settings.id)
+            }
+            return try [.addDevice(device)] + (settings.folders ?? []).flatMap { try edits(sharing: $0, with: id) }
+        }
+        guard settings.settings == nil, settings.folders == nil else {
+            throw ControlError(
+                .alreadyExists,
+                "the device \(id) is already known; change its settings with `synctrain device set`, and share folders with "
+                    + "`synctrain folder share`", path: settings.id)
         }
         guard settings.name != nil || addresses != nil else {
             throw ControlError(
@@ -31,6 +44,43 @@ extension Configuration {
         }
         return [settings.name.map { .renameDevice(id, name: $0) }, addresses.map { .setAddresses(id, $0) }]
             .compactMap { $0 }
+    }
+
+    private func edits(sharing share: DeviceShare, with device: DeviceID) throws -> [ConfigurationEdit] {
+        let folder = try folder(FolderID(share.folder)).id
+        guard let role = share.role.map(DeviceRole.init(rawValue:)) ?? .write else {
+            throw ControlError(
+                .invalidRequest, "unknown role \(share.role?.prefix(80) ?? ""); use read, write or admin")
+        }
+        var introducer: DeviceID?
+        if let text = share.introducedBy {
+            do { introducer = try DeviceID(parsing: text) } catch {
+                throw ControlError(.invalidRequest, "\(error)", path: text)
+            }
+        }
+        return [.shareFolder(folder, device, introducedBy: introducer)]
+            + (role == .write ? [] : [.setFolderRole(folder, device, role)])
+            + (share.isEncrypted == true ? [.distrust(folder, device)] : [])
+    }
+
+    /// What `edits(adding:)` takes to bring the device back as it is now, with the folders that are shared with it.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchDevice`, `duplicate`).
+    package func restoration(of reference: String) throws(ConfigurationError) -> DeviceSettings {
+        let device = try device(reference)
+        let settings = device.changedSettings.map {
+            SettingInput(key: $0.key, value: $0.text, values: $0.elements)
+        }
+        let shares = folders.filter { $0.devices.contains(device.id) }.map { folder in
+            let role = folder.role(of: device.id)
+            return DeviceShare(
+                folder: folder.id.rawValue, role: role == .write ? nil : role.rawValue,
+                isEncrypted: folder.untrusted.contains(device.id) ? true : nil,
+                introducedBy: folder.introducer(of: device.id)?.description)
+        }
+        return DeviceSettings(
+            id: device.id.description, name: device.name, addresses: device.addresses,
+            settings: settings.isEmpty ? nil : settings, folders: shares.isEmpty ? nil : shares)
     }
 
     /// The edit that says what of a folder goes over Bluetooth.

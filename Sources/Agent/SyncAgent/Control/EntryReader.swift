@@ -194,7 +194,7 @@ struct EntryReader: Sendable {
         var entry = Entry(
             kind: .directory, folder: folder.id.rawValue, path: found.path, size: sums.below.bytes,
             modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) }, state: standing.entryState,
-            selected: selected, files: sums.below.files &+ sums.below.symlinks, directories: sums.below.directories)
+            selected: selected, files: sums.below.fileCount, directories: sums.below.directories)
         if state == .absent, isOnDisk, !isRoot {
             entry.state = try await isDownloaded(below: found.path) ? .downloaded : .extraneous
         }
@@ -353,7 +353,7 @@ extension Entry {
     }
 
     fileprivate mutating func setCounts(selected: Aggregate, present: Aggregate) {
-        (selectedFiles, selectedBytes) = (selected.files &+ selected.symlinks, selected.bytes)
-        (presentFiles, presentBytes) = (present.files &+ present.symlinks, present.bytes)
+        (selectedFiles, selectedBytes) = (selected.fileCount, selected.bytes)
+        (presentFiles, presentBytes) = (present.fileCount, present.bytes)
     }
 }

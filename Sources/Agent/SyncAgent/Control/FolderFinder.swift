@@ -87,10 +87,10 @@ extension ControlError {
     ///   - hint: what else may have been meant, behind the advice.
     ///   - path: as it was typed; nil for the id.
     static func noSuchFolder(
-        _ id: String, among ids: [String], hint: String = "", path: String? = nil
+        _ id: String, among ids: [String], hint: Phrase = "", path: String? = nil
     ) -> ControlError {
         let near = NearestWord.find(id, in: ids)
-        let advice = near.map { "did you mean `\($0)`?" } ?? "`synctrain folder list` shows the folders"
+        let advice = near.map { Phrase("did you mean `\($0)`?") } ?? Phrase("`synctrain folder list` shows the folders")
         return ControlError(.noSuchFolder, "\(id): no such folder; \(advice)\(hint)", path: path ?? id)
     }
 }

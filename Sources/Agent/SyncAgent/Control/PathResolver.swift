@@ -27,7 +27,7 @@ struct PathResolver: Sendable {
             if !text[..<colon].contains("/") {
                 throw ControlError.noSuchFolder(
                     String(text[..<colon]), among: folders.map(\.id.rawValue),
-                    hint: " (a file of that name here: ./\(text))", path: text)
+                    hint: Phrase(" (a file of that name here: ./\(text))"), path: text)
             }
         }
         let absolute = Self.absolute(text, in: reference.workingDirectory)

@@ -2,9 +2,10 @@ import BlockExchange
 import ControlAPI
 import LinkSecurity
 import Pairing
+import Phrases
 
 extension ControlError {
-    static let nothingStored = "Nothing was stored"
+    static let nothingStored = Phrase("Nothing was stored")
 
     init(_ failure: PairingFailure) {
         let code: Code =
@@ -18,14 +19,15 @@ extension ControlError {
                 .pairingFailed
             }
         let isRetryable = [.busy, .timeout, .timeoutThere, .linkEnded].contains(failure.code)
-        self.init(code, "\(Self.nothingStored): \(failure.message).", isRetryable: isRetryable)
+        self.init(code, Phrase("\(Self.nothingStored): \(failure.text)").ended, isRetryable: isRetryable)
     }
 
     /// Why a device could not be dialled to pair with it.
     init(pairingWith address: String, _ error: any Error) {
         switch error {
         case let error as LinkSecurityError where error.code == .notPairing:
-            self.init(.notPairing, "\(Self.nothingStored): \(error.message).", isRetryable: true, path: address)
+            self.init(
+                .notPairing, Phrase("\(Self.nothingStored): \(error.text)").ended, isRetryable: true, path: address)
         case let error as LinkSecurityError where error.code == .otherProtocol:
             self.init(
                 .notPairing,
@@ -34,7 +36,9 @@ extension ControlError {
         case is CancellationError:
             self.init(.stopping, "The agent is stopping. Start it again and repeat the pairing.", isRetryable: true)
         default:
-            self.init(.pairingFailed, "\(Self.nothingStored): \(error).", isRetryable: true, path: address)
+            self.init(
+                .pairingFailed, Phrase("\(Self.nothingStored): \(Phrase(of: error))").ended, isRetryable: true,
+                path: address)
         }
     }
 

@@ -4,6 +4,7 @@ import ControlAPI
 import LinkSecurity
 import NIOCore
 import Pairing
+import Phrases
 import Transport
 
 /// One request of the user's to pair: from asking to its end, with the attempts that were made in between, one at a time.
@@ -353,7 +354,7 @@ actor PairingSession {
             try await environment.store(device)
         } catch {
             environment.logger.error("a device that was paired could not be stored: \(error)")
-            let reason = "the other device could not be stored: \(error)"
+            let reason = Phrase("the other device could not be stored: \(Phrase(of: error))")
             await step(current.number) { $0.storingFailed(reason) }
             return
         }

@@ -136,7 +136,14 @@ function deviceCard(id, app, reach) {
       body: h("p", {}, t`Its folders are no longer shared. Files are kept on both devices.`),
       choices: [{ label: t`Cancel`, value: "keep" }, { label: t`Remove device`, value: "remove", kind: "danger" }],
     });
-    if (answer === "remove") await change(() => api.remove("devices", { device: id }), t`Removed.`);
+    if (answer !== "remove") return;
+    await change(async () => {
+      const settings = await api.remove("devices", { device: id });
+      app.say(t`Removed.`, async () => {
+        await api.post("devices", settings);
+        app.refresh();
+      });
+    });
   }
 
   return {

@@ -2,7 +2,7 @@
 import { h, reference, when } from "./dom.js";
 import { chooseDirectory } from "./directories.js";
 import { act, draw, isFailed, section, soon } from "./parts.js";
-import { bytes, number, plural, t } from "./words.js";
+import { bytes, number, plural, said, t } from "./words.js";
 
 const pageSize = 100;
 /** What can be done: the word of the button, what it does, and what was done with so many files. */
@@ -115,7 +115,7 @@ export function extraneous(app, done) {
     const answer = await app.attempt(() => api.run("extraneous", { ...body, dryRun: false }));
     for (const outcome of answer?.folders ?? []) {
       app.say(words[action].done(outcome.files));
-      for (const name of outcome.staying.slice(0, 3)) app.fail(new api.APIError({ message: t`${name.path} stays: ${name.message}` }));
+      for (const name of outcome.staying.slice(0, 3)) app.fail(new api.APIError({ message: t`${name.path} stays: ${said(name.message, name.text)}` }));
       if (outcome.staying.length > 3) app.fail(new api.APIError({ message: plural(outcome.staying.length - 3, "{1} more is unchanged.", "{1} more are unchanged.") }));
     }
     app.refresh();

@@ -24,8 +24,8 @@ function lines(answer) {
 
 /** Names that stay with the reason for it, ten at most. */
 export function stayingList(staying, total = staying.length) {
-  return h("ul", { class: "staying" }, staying.slice(0, 10).map(({ path, message, size }) =>
-    h("li", {}, h("bdi", {}, shown(path)), ` (${bytes(size)}): ${said(message)}`)),
+  return h("ul", { class: "staying" }, staying.slice(0, 10).map(({ path, message, text, size }) =>
+    h("li", {}, h("bdi", {}, shown(path)), ` (${bytes(size)}): ${said(message, text)}`)),
   total > 10 ? h("li", {}, t`and ${number(total - 10)} more`) : null);
 }
 
@@ -102,7 +102,7 @@ export async function letGo(app, entries, changed, local = "free") {
   const [first] = done.folders?.flatMap(({ freeing }) => freeing?.staying ?? []) ?? [];
   app.say([gone ? t`Deselected ${name}; freed ${bytes(gone)}.` : t`Deselected ${name}.`,
     stays > 0 && plural(stays, "{1} file stays on this disk.", "{1} files stay on this disk."),
-    stays > 0 && first && t`${shown(nameOf(first.path))}: ${said(first.message)}`].filter(Boolean).join(" "),
+    stays > 0 && first && t`${shown(nameOf(first.path))}: ${said(first.message, first.text)}`].filter(Boolean).join(" "),
   before && await undoing(app, { entries, before, answer: done, selects: false }, changed));
   return true;
 }

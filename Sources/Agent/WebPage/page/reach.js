@@ -46,18 +46,18 @@ function tester(app) {
   return h("div", {}, h("div", { class: "tools" }, button), found);
 }
 
-function testLines({ devices, relay, advice }, app) {
+function testLines({ devices, relay, advice, adviceText }, app) {
   const lines = devices.flatMap((device) => {
     const name = device.local ? t`${app.deviceName(device.id)} (in this network)` : app.deviceName(device.id);
-    const problem = device.problem && h("li", {}, t`${name} tested nothing: ${device.problem}`);
+    const problem = device.problem && h("li", {}, t`${name} tested nothing: ${said(device.problem, device.problemText)}`);
     return [problem, ...device.results.map((result) => item(result.address, testText(name, result)))].filter(Boolean);
   });
-  return [h("p", {}, said(advice)), h("ul", { class: "plain" }, lines, item(t`Relay`, said(relay.message)))];
+  return [h("p", {}, said(advice, adviceText)), h("ul", { class: "plain" }, lines, item(t`Relay`, said(relay.message, relay.text)))];
 }
 
-function testText(name, { outcome, message }) {
+function testText(name, { outcome, message, text }) {
   if (outcome === "reached") return t`${name} connected`;
-  return outcome === "not-tried" ? t`${name} did not try: ${message}` : t`${name} could not connect: ${message}`;
+  return outcome === "not-tried" ? t`${name} did not try: ${said(message, text)}` : t`${name} could not connect: ${said(message, text)}`;
 }
 
 function deviceLines(device) {

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Files of one directory that belong together: their new versions come into their places at one instant, so far as a
 /// disk has such a thing.
 public struct FileGroup: Hashable, Sendable {
@@ -7,10 +9,15 @@ public struct FileGroup: Hashable, Sendable {
 
 /// Why a pattern names no groups; `message` says what to write instead.
 public struct GroupPatternError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let message: String
+    package let text: Phrase
+
+    /// `text` in English.
+    public var message: String { text.english }
 
     public var description: String { message }
 }
+
+extension GroupPatternError: PhrasedError {}
 
 /// How many patterns there may be, and how much they may stand for.
 public enum GroupLimits {

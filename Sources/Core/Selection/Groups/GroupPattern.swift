@@ -1,3 +1,5 @@
+import Phrases
+
 /// A pattern such as `album/**/*.{jpg,txt}`: files of one directory whose names differ only in what the braces give belong
 /// together.
 struct GroupPattern: Hashable, Sendable {
@@ -52,11 +54,11 @@ struct GroupPattern: Hashable, Sendable {
 
     init(_ text: String) throws(GroupPatternError) {
         let shown = text.prefix(80)
-        func refusal(_ message: String) -> GroupPatternError {
-            GroupPatternError(message: "`\(shown)` is not a group pattern: \(message)")
+        func refusal(_ reason: Phrase) -> GroupPatternError {
+            GroupPatternError(text: Phrase("`\(shown)` is not a group pattern: \(reason)"))
         }
         guard text.utf8.count <= GroupLimits.patternByteCount else {
-            throw refusal("it has more than \(GroupLimits.patternByteCount) bytes; write several shorter ones")
+            throw refusal(Phrase("it has more than \(GroupLimits.patternByteCount) bytes; write several shorter ones"))
         }
         guard
             !text.unicodeScalars.contains(where: {
@@ -64,17 +66,17 @@ struct GroupPattern: Hashable, Sendable {
             })
         else {
             throw refusal(
-                "`?`, `[`, `]`, `\\` and control characters mean nothing in it; `*` stands for any characters")
+                Phrase("`?`, `[`, `]`, `\\` and control characters mean nothing in it; `*` stands for any characters"))
         }
         let path = text.hasPrefix("/") ? text.dropFirst() : text[...]
         guard let components = Self.split(path) else {
-            throw refusal("a `{` needs a `}`, and alternatives without `/` or further braces between them")
+            throw refusal(Phrase("a `{` needs a `}`, and alternatives without `/` or further braces between them"))
         }
         guard components.allSatisfy({ !["", ".", ".."].contains($0) }), let last = components.last,
             !path.hasPrefix("!")
-        else { throw refusal("write a path below the folder, such as `album/*.{jpg,txt}`") }
-        let many =
-            "its braces stand for more than \(GroupLimits.alternativeCount) names; write several shorter patterns"
+        else { throw refusal(Phrase("write a path below the folder, such as `album/*.{jpg,txt}`")) }
+        let many = Phrase(
+            "its braces stand for more than \(GroupLimits.alternativeCount) names; write several shorter patterns")
         guard let names = Self.alternatives(of: last) else { throw refusal(many) }
         let directory = components.dropLast().joined(separator: "/")
         guard let directories = components.count > 1 ? Self.alternatives(of: directory) : [""] else {
@@ -84,16 +86,17 @@ struct GroupPattern: Hashable, Sendable {
         for name in names {
             let parts = name.split(separator: "*", omittingEmptySubsequences: false)
             guard parts.count <= 2 else {
-                throw refusal("a name in it may have one `*`, which stands for what the files' names have in common")
+                throw refusal(
+                    Phrase("a name in it may have one `*`, which stands for what the files' names have in common"))
             }
             let form = Form(prefix: Array(parts[0].utf8), suffix: parts.count == 2 ? Array(parts[1].utf8) : nil)
             if !forms.contains(form) { forms.append(form) }
         }
         guard Set(forms.map { $0.suffix == nil }).count == 1 else {
-            throw refusal("either all names that its braces give have a `*`, or none has")
+            throw refusal(Phrase("either all names that its braces give have a `*`, or none has"))
         }
         guard forms.count > 1 else {
-            throw refusal("name at least two kinds of file in braces, such as `*.{jpg,txt}`")
+            throw refusal(Phrase("name at least two kinds of file in braces, such as `*.{jpg,txt}`"))
         }
         self.forms = forms
         var compiled: [[Component]] = []
@@ -103,7 +106,7 @@ struct GroupPattern: Hashable, Sendable {
                 if component == "**" {
                     components.append(.any)
                 } else if component.contains("**") {
-                    throw refusal("`**` stands for whole directories; write it between two `/`")
+                    throw refusal(Phrase("`**` stands for whole directories; write it between two `/`"))
                 } else {
                     components.append(
                         .pieces(

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Which files of a folder belong together. Of several patterns that take a name, the first decides; bytes are compared,
 /// so that case counts.
 public struct GroupPatterns: Hashable, Sendable {
@@ -12,7 +14,7 @@ public struct GroupPatterns: Hashable, Sendable {
     public init(_ texts: [String]) throws(GroupPatternError) {
         guard texts.count <= GroupLimits.patternCount else {
             throw GroupPatternError(
-                message: "there can be \(GroupLimits.patternCount) patterns for groups at most; remove some")
+                text: Phrase("there can be \(GroupLimits.patternCount) patterns for groups at most; remove some"))
         }
         var patterns: [GroupPattern] = []
         for text in texts { patterns.append(try GroupPattern(text)) }

@@ -1,3 +1,4 @@
+import Phrases
 import Transport
 
 /// A network: an address, and how many of its leading bits are the network's.

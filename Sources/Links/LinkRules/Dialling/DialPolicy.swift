@@ -44,22 +44,30 @@ package enum DialObstacle: String, Sendable, Hashable, CaseIterable {
 }
 
 extension DialPlan {
+    /// Where a name leads that it must not lead to.
+    package enum NameProblem: Equatable, Sendable {
+        /// To what is not the address of a device.
+        case noDevice(IPAddress)
+        /// Out of the networks that are allowed for the device.
+        case excluded(IPAddress)
+    }
+
     /// What is in the way of using a link that a dial has led to; nil if nothing is. Only a name can lead elsewhere than was
     /// checked before the dial.
     ///
     /// - Parameter remoteAddress: the other end's, as the transport knows it; the name itself where a proxy has resolved it.
     package static func problem(
         of attempt: Attempt, connectedTo remoteAddress: String, policy: DialPolicy?
-    ) -> String? {
+    ) -> NameProblem? {
         guard attempt.target.kind == .tcp, attempt.target.ipAddress == nil,
             case .tcp(_, let port)? = try? LinkAddress(parsing: remoteAddress),
             let address = try? LinkAddress(parsing: remoteAddress).ipAddress
         else { return nil }
         if AddressSanity.problem(connectedTo: address, port: port, from: attempt.source) != nil {
-            return "the name leads to \(address), which is not the address of a device; correct the name"
+            return .noDevice(address)
         }
         guard policy?.allowed.allow(address) ?? true else {
-            return "the name leads to \(address), which allowed-networks excludes; add the network or another address"
+            return .excluded(address)
         }
         return nil
     }

@@ -77,7 +77,7 @@ package struct DialTarget: Hashable, Sendable, CustomStringConvertible {
             return try LinkAddress(parsing: text)
         } catch {
             throw LinkRuleError(
-                error.code == .unsupportedAddress ? .unsupportedAddress : .invalidAddress, error.message)
+                error.code == .unsupportedAddress ? .unsupportedAddress : .invalidAddress, error.text)
         }
     }
 

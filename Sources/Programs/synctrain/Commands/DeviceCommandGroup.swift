@@ -76,11 +76,27 @@ struct DeviceAddCommand: RunnableCommand {
             valueName: "address"))
     var address: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            translated("Further setting, as for `synctrain device set`; repeatable."), valueName: "key=value"))
+    var set: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            translated("Folder to share with it, with its role if it is not write; repeatable."),
+            valueName: "folder[=role]"))
+    var share: [String] = []
+
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        let settings = try set.map { try DeviceRestoring.setting($0) }
         try await context.perform(
-            .addDevice(DeviceSettings(id: id, name: name, addresses: address.isEmpty ? nil : address)))
+            .addDevice(
+                DeviceSettings(
+                    id: id, name: name, addresses: address.isEmpty ? nil : address,
+                    settings: settings.isEmpty ? nil : settings,
+                    folders: share.isEmpty ? nil : share.map(DeviceRestoring.share))))
     }
 }
 
@@ -118,9 +134,13 @@ struct DeviceRemoveCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await question(context)) }
-        try await context.edit(.removeDevice(device))
-        try Removed(device).say(
-            translated("Removed device \(context.style.name(device)). Files are kept."), in: context)
+        let removed = try await context.removeDevice(device)
+        let home = context.options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
+        let command = removed.map { "synctrain \(home)" + DeviceRestoring.command($0) }
+        let lines =
+            [translated("Removed device \(context.style.name(device)). Files are kept.")]
+            + (command.map { [translated("To add it again: \($0)")] } ?? [])
+        try Removed(device, command: command).say(lines.joined(separator: "\n"), in: context)
     }
 
     /// Throws `noSuchDevice` if there is none to ask about.
@@ -151,8 +171,10 @@ struct Removed: Codable, Equatable {
     var schema = 1
     /// As it was named.
     var removed: String
+    /// Of a device: adds it again as it was.
+    var command: String?
 
-    init(_ removed: String) { self.removed = removed }
+    init(_ removed: String, command: String? = nil) { (self.removed, self.command) = (removed, command) }
 
     func say(_ text: String, in context: CommandContext) throws {
         if context.options.json {

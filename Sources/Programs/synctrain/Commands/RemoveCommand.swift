@@ -91,7 +91,9 @@ struct RemoveCommand: RunnableCommand {
         }
         for name in outcome.staying {
             try context.output.print(
-                translated("stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)"))
+                translated(
+                    "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(translated("\(name.phrase)"))"
+                ))
         }
     }
 }

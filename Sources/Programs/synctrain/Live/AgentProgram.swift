@@ -116,7 +116,14 @@ enum AgentProgram {
                 services.append(.init(service: MachineFollowing(observer: machine), serviceName: "machine"))
             }
             if let desktop {
-                services.append(.init(service: DesktopFollowing(desktop: desktop), serviceName: "desktop"))
+                let following = DesktopFollowing(
+                    desktop: desktop,
+                    open: { view in
+                        do { try await openPage(view, of: agent) } catch {
+                            logger.warning("the page was not opened: \(error)")
+                        }
+                    })
+                services.append(.init(service: following, serviceName: "desktop"))
             }
             services += [
                 .init(service: agent, serviceName: "agent"),
@@ -133,6 +140,18 @@ enum AgentProgram {
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    /// Opens a view of the page in the user's browser, as `synctrain ui` does: the program gets a file, not the link, among its
+    /// arguments.
+    private static func openPage(_ view: String, of agent: Agent) async throws {
+        let variables = ProcessInfo.processInfo.environment
+        guard let command = OpeningProgram.command(variables) else {
+            throw ControlError(
+                .failed, "xdg-open is not installed, and SYNCTRAIN_OPEN names no program; use `synctrain ui`.")
+        }
+        guard let page = try agent.loginPage(showing: view) else { return }
+        try await OpeningProgram.run(command, page, variables: variables)
     }
 
     /// The desktop that shows notifications; nil where the user has no session bus.

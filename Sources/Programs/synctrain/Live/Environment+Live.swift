@@ -44,6 +44,11 @@ extension CommandEnvironment {
                 }
             },
             edit: { places, edit in try controlErrors { try apply(edit, try agentPlaces(places)) } },
+            restoration: { places, device in
+                try controlErrors {
+                    try ConfigurationFile(try agentPlaces(places)).load().restoration(of: device)
+                }
+            },
             settings: { places in
                 try controlErrors { try ConfigurationFile(try agentPlaces(places)).load().settingsDocument }
             },

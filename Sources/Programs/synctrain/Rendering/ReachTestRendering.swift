@@ -11,13 +11,13 @@ struct ReachTestRendering: Sendable {
             let name =
                 style.name(StatusRendering.name(device.name, device.id))
                 + (device.isLocal ? translated(" (in this network)") : "")
-            if let problem = device.problem {
-                lines.append(translated("\(name) tested nothing: \(style.name(problem))."))
+            if let problem = device.problemPhrase {
+                lines.append(translated("\(name) tested nothing: \(style.name(translated("\(problem)")))."))
             }
             lines += device.results.map { sentence($0, name) }
         }
-        lines.append(translated("Relay: \(style.name(test.relay.message))."))
-        return lines + ["", style.name(test.advice)]
+        lines.append(translated("Relay: \(style.name(translated("\(test.relay.phrase)")))."))
+        return lines + ["", style.name(translated("\(test.advicePhrase)"))]
     }
 
     private func sentence(_ result: ReachTest.Result, _ name: String) -> String {
@@ -25,8 +25,10 @@ struct ReachTestRendering: Sendable {
             result.address.hasPrefix("tcp://") ? String(result.address.dropFirst(6)) : result.address)
         switch result.outcome {
         case "reached": return translated("\(name) connected to \(address).")
-        case "not-tried": return translated("\(name) did not try \(address): \(style.name(result.message)).")
-        default: return translated("\(name) could not connect to \(address): \(style.name(result.message)).")
+        case "not-tried":
+            return translated("\(name) did not try \(address): \(style.name(translated("\(result.phrase)"))).")
+        default:
+            return translated("\(name) could not connect to \(address): \(style.name(translated("\(result.phrase)"))).")
         }
     }
 }

@@ -55,7 +55,7 @@ struct SelectionRendering: Sendable {
             lines += names.map { name in
                 let shown = style.name("\(outcome.folder):\(name.path)")
                 let size = Table.pad(Quantity.size(name.size), to: 8, .right)
-                return "  \(size)  \(shown)  \(name.reason): \(name.message)"
+                return "  \(size)  \(shown)  \(name.reason): \(translated("\(name.phrase)"))"
             }
             if count > Int64(names.count) { lines.append(translated("  and \(count - Int64(names.count)) more")) }
         }

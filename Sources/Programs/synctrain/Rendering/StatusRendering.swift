@@ -112,7 +112,7 @@ struct StatusRendering: Sendable {
             (folder.extraneous ?? 0, Quantity.extraneousFiles(folder.extraneous ?? 0)),
         ].filter { $0.0 > 0 }.map(\.1)
         if !counts.isEmpty { remarks.append(counts.joined(separator: ", ")) }
-        remarks += folder.hints.map { translated("hint: \(style.name($0))") }
+        remarks += folder.hintTexts.map { translated("hint: \(style.name(translated("\($0)")))") }
         return remarks
     }
 

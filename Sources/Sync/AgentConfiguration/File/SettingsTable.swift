@@ -142,15 +142,15 @@ struct SettingsTable {
 
 extension TOMLValue {
     /// The kind of a value, for messages.
-    fileprivate var kind: String {
+    fileprivate var kind: Phrase {
         switch self {
-        case .string: "a text"
-        case .integer(let number): "the whole number `\(number)`"
-        case .float(let number): "the fraction `\(number)`"
+        case .string: Phrase("a text")
+        case .integer(let number): Phrase("the whole number `\(number)`")
+        case .float(let number): Phrase("the fraction `\(number)`")
         case .boolean(let bool): "`\(bool)`"
-        case .dateTime: "a date or time"
-        case .array: "a list"
-        case .table: "a group of settings"
+        case .dateTime: Phrase("a date or time")
+        case .array: Phrase("a list")
+        case .table: Phrase("a group of settings")
         }
     }
 }

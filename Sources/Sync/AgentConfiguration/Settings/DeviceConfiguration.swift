@@ -52,7 +52,7 @@ package struct DeviceConfiguration: Equatable, Sendable {
         do {
             _ = try AllowedNetworks(parsing: allowedNetworks)
         } catch {
-            return ("allowed-networks", SettingProblem(.invalidValue, "\(error.message)"))
+            return ("allowed-networks", SettingProblem(.invalidValue, error.text))
         }
         for (key, rate) in [("up", rates.up), ("down", rates.down)] {
             if let problem = TransferLimits.problem(rate: rate) { return (key, problem) }

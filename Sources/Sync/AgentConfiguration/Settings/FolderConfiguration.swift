@@ -155,7 +155,7 @@ package struct FolderConfiguration: Equatable, Sendable {
         do throws(GroupPatternError) {
             _ = try GroupPatterns(groups)
         } catch {
-            return ("groups", SettingProblem(.invalidValue, "\(error.message)"))
+            return ("groups", SettingProblem(.invalidValue, error.text))
         }
         if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() ?? attributes.problem()
             ?? mount.problem(inFolderAt: path)
@@ -221,7 +221,7 @@ package struct FolderConfiguration: Equatable, Sendable {
                     return SettingProblem(.invalidValue, "a pattern in `priority` is empty; remove it")
                 }
             } catch {
-                return SettingProblem(.invalidValue, "`\(shown)` is not a valid pattern: \(error.message)")
+                return SettingProblem(.invalidValue, "`\(shown)` is not a valid pattern: \(error.text)")
             }
         }
         return nil

@@ -14,7 +14,7 @@ extension ControlError {
         switch error {
         case let error as ControlError: self = error
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
-        case let error as RelativePathError: self.init(.invalidRequest, message: error.message, path: path)
+        case let error as RelativePathError: self.init(.invalidRequest, error.text, path: path)
         case let error as IndexStoreError where error.code == .noSuchFolder:
             self.init(.noSuchFolder, error.text, path: path)
         case let error as IndexStoreError:

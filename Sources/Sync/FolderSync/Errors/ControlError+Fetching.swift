@@ -14,32 +14,36 @@ extension ControlError {
                 "\(file): the devices that have it are connected over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); or "
                     + "connect to a network", isRetryable: true, path: file)
         case .unavailable(let refusal, let file, let holders):
-            let reason =
+            let reason: Phrase =
                 switch refusal {
-                case .wrongBytes: "the connected devices sent data of another version"
-                case .notThere: "the connected devices no longer have this version"
-                case .unreadable: "the connected devices cannot read it, or do not allow it over this link"
-                case .noHolder: "no device has announced it"
-                case .disconnected: "none of the \(holders) devices that have it is connected"
+                case .wrongBytes: Phrase("the connected devices sent data of another version")
+                case .notThere: Phrase("the connected devices no longer have this version")
+                case .unreadable: Phrase("the connected devices cannot read it, or do not allow it over this link")
+                case .noHolder: Phrase("no device has announced it")
+                case .disconnected: Phrase("none of the \(holders) devices that have it is connected")
                 }
             self.init(
                 .noHolder,
                 "\(file): \(reason); `synctrain whereis` lists the devices that have it; connect one of them and fetch again",
                 isRetryable: true, path: file)
         case .noSpace(let target, let needed, let free, let floor):
-            let kept = floor > 0 ? " of which \(floor) must stay free" : ""
             self.init(
                 .noSpace,
-                "\(target) needs \(needed) more bytes and its disk has \(free) free\(kept); free some space and fetch "
-                    + "again", isRetryable: true, path: path ?? target)
+                floor > 0
+                    ? "\(target) needs \(needed) more bytes and its disk has \(free) free of which \(floor) must stay free; free some space and fetch again"
+                    : "\(target) needs \(needed) more bytes and its disk has \(free) free; free some space and fetch again",
+                isRetryable: true, path: path ?? target)
         case .targetExists(let target, let file, let occupant):
-            let text =
+            let text: Phrase =
                 switch occupant {
-                case .file: "exists and is not this version; use --force to replace it, or -o for another name"
-                case .directory: "exists and is not this version; it is a directory; choose another name with -o"
-                case .other: "exists; move it elsewhere or use -o for another name"
+                case .file:
+                    Phrase(
+                        "\(target) exists and is not this version; use --force to replace it, or -o for another name")
+                case .directory:
+                    Phrase("\(target) exists and is not this version; it is a directory; choose another name with -o")
+                case .other: Phrase("\(target) exists; move it elsewhere or use -o for another name")
                 }
-            self.init(.alreadyExists, "\(target) \(text)", path: file)
+            self.init(.alreadyExists, text, path: file)
         case .blocked(let obstacle, let file, let folder):
             self.init(.alreadyExists, ProblemText.obstacle(obstacle, to: file, in: folder), path: file)
         case .twin(let twin, let file, let folder):

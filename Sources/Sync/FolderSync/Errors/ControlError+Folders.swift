@@ -13,7 +13,7 @@ extension ControlError {
             case .overruled: .overruled
             default: .selectionUnusable
             }
-        self.init(code, "\(folder.id): \(error)", path: folder.id.rawValue)
+        self.init(code, "\(folder.id): \(error.placedText)", path: folder.id.rawValue)
     }
 
     /// What a folder refuses, in the words of the control API.
@@ -61,11 +61,11 @@ extension ControlError {
             self.init(
                 .invalidRequest, "\(id) is not a receive-only folder, so there is nothing to revert", path: id)
         case .receivesOnly(let act):
-            let remedy =
+            let remedy: Phrase =
                 switch act {
-                case .delete: "delete it on a device that sends"
-                case .note: "note it on a device that sends"
-                case .revert: "revert on a device that sends"
+                case .delete: Phrase("delete it on a device that sends")
+                case .note: Phrase("note it on a device that sends")
+                case .revert: Phrase("revert on a device that sends")
                 }
             self.init(
                 .invalidRequest, "\(id) is receive-only here, so changes are not sent; \(remedy)", path: id)

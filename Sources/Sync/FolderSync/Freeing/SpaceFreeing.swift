@@ -64,7 +64,7 @@ struct SpaceFreeing {
     private enum Deed: Sendable {
         case freed
         case givenUp(Freeing.Reason)
-        case stays(Freeing.Reason, String?)
+        case stays(Freeing.Reason, Phrase?)
         /// A directory that still holds something.
         case holds([(path: String, size: Int64)])
     }
@@ -159,7 +159,7 @@ struct SpaceFreeing {
             switch error.code {
             case .busy: return .stays(.inUse, nil)
             case .changedOnDisk, .isADirectory, .notARegularFile: return .stays(.changedHere, nil)
-            default: return .stays(.failed, error.message)
+            default: return .stays(.failed, error.text)
             }
         }
         return reason.map { .givenUp($0) } ?? .freed
@@ -202,7 +202,7 @@ struct SpaceFreeing {
             }
             return .freed
         } catch let error as FileAccessError {
-            guard error.code == .directoryNotEmpty else { return .stays(.failed, error.message) }
+            guard error.code == .directoryNotEmpty else { return .stays(.failed, error.text) }
             return .holds(try await strangers(in: candidate.path))
         }
     }
@@ -257,18 +257,18 @@ struct SpaceFreeing {
         }
     }
 
-    private mutating func noteStaying(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) {
+    private mutating func noteStaying(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: Phrase?) {
         outcome.noteStaying(name(path, size, reason, message))
     }
 
-    private func name(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) -> StayingName {
+    private func name(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: Phrase?) -> StayingName {
         StayingName(
             path: path, size: size, reason: reason.rawValue,
             message: message ?? reason.message(minimumCopies: folder.settings.minimumCopies))
     }
 
     /// Names the devices that a reason is about; nil where the usual words do.
-    private func message(_ reason: Freeing.Reason, _ copies: Copies) -> String? {
+    private func message(_ reason: Freeing.Reason, _ copies: Copies) -> Phrase? {
         let devices: [DeviceID]
         switch reason {
         case .uncertainCopies: devices = copies.uncertain
@@ -287,28 +287,35 @@ extension Freeing.Reason {
     /// A sentence for people that ends with what to do.
     ///
     /// - parameter holders: names of the devices that a reason is about; nil if they are not known.
-    package func message(minimumCopies: Int, holders: String? = nil) -> String {
+    package func message(minimumCopies: Int, holders: String? = nil) -> Phrase {
         switch self {
         case .noOtherCopy:
-            "no other device has this version; keep it selected until one does, or use --force to delete it"
+            Phrase("no other device has this version; keep it selected until one does, or use --force to delete it")
         case .tooFewCopies:
-            "fewer than \(minimumCopies) other devices have it (min-copies); keep it selected until they do, or use --force to free it"
+            Phrase(
+                "fewer than \(minimumCopies) other devices have it (min-copies); keep it selected until they do, or use --force to free it"
+            )
         case .uncertainCopies:
-            "the devices that have a copy have not promised to keep it (\(holders ?? "see `synctrain whereis`")); "
-                + "connect one and try again, or use --force to free it"
+            Phrase(
+                "the devices that have a copy have not promised to keep it (\(holders.map { "\($0)" } ?? Phrase("see `synctrain whereis`"))); "
+                    + "connect one and try again, or use --force to free it")
         case .failedCopies:
-            "\(holders ?? "another device") did not send the blocks that it announces; rescan the folder there"
+            Phrase(
+                "\(holders.map { "\($0)" } ?? Phrase("another device")) did not send the blocks that it announces; rescan the folder there"
+            )
         case .promised:
-            "\(holders ?? "another device") counts on this copy; select it there first, or use --force to free it"
-        case .changedHere: "changed on this disk; use `synctrain extraneous resolve`"
-        case .outdated: "other devices have another version; use `synctrain extraneous resolve`"
-        case .deletedElsewhere: "deleted by the other devices; use `synctrain extraneous resolve`"
+            Phrase(
+                "\(holders.map { "\($0)" } ?? Phrase("another device")) counts on this copy; select it there first, or use --force to free it"
+            )
+        case .changedHere: Phrase("changed on this disk; use `synctrain extraneous resolve`")
+        case .outdated: Phrase("other devices have another version; use `synctrain extraneous resolve`")
+        case .deletedElsewhere: Phrase("deleted by the other devices; use `synctrain extraneous resolve`")
         case .notCompared:
-            "not known to be the same as on other devices; use `synctrain extraneous resolve`"
-        case .unsettled: "just written; try again in a moment"
-        case .unknown: "not part of the folder; remove it by hand, or use `synctrain extraneous resolve`"
-        case .inUse: "a program has it open for writing; close it first"
-        case .failed: "disk error; see the log"
+            Phrase("not known to be the same as on other devices; use `synctrain extraneous resolve`")
+        case .unsettled: Phrase("just written; try again in a moment")
+        case .unknown: Phrase("not part of the folder; remove it by hand, or use `synctrain extraneous resolve`")
+        case .inUse: Phrase("a program has it open for writing; close it first")
+        case .failed: Phrase("disk error; see the log")
         }
     }
 }

@@ -42,7 +42,7 @@ package struct RemoveNameStep: FolderStep {
         }
         try folder.requireNoDeletionHalt()
         let known = try await folder.index.store.totals(of: folder.id).global
-        let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let total = Int(clamping: known.count)
         let now = folder.tools.time.monotonic()
         let verdict = work.memory.deletionGuard.verdict(
             gone: [path.text], lost: 1, known: total, isRootEmpty: false, isWhole: true, mayWait: false, at: now)

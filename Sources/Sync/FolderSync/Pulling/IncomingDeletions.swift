@@ -114,7 +114,7 @@ struct IncomingDeletions: Sendable {
             return DeletionClearance(.proceed, lost: total)
         }
         let known = try await folder.index.store.totals(of: folder.id).local
-        let knownFiles = Int(clamping: known.files &+ known.symlinks)
+        let knownFiles = Int(clamping: known.fileCount)
         let waiting = try await self.waiting(try await folder.confirmedDeletions(&work))
         let lost = try await count(waiting, known: knownFiles)
         let verdict = work.memory.incomingGuard.verdict(lost: lost, known: knownFiles, at: now)

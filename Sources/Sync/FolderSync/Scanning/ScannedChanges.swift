@@ -242,7 +242,7 @@ extension FolderContext {
         _ gone: [String], lost: Int, isWhole: Bool, mayWait: Bool, _ work: inout FolderWork
     ) async throws -> DeletionGuard.Verdict {
         let known = try await index.store.totals(of: id).local
-        let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let total = Int(clamping: known.count)
         let now = tools.time.monotonic()
         let isRootEmpty = try isEmpty(root)
         guard !work.memory.confirmsDeletions else {

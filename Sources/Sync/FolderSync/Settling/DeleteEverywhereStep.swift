@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -147,12 +148,14 @@ private struct Removal {
             case .directoryNotEmpty: .unknown
             default: .failed
             }
-        let message: String =
+        let message: Phrase =
             switch reason {
             case .changedHere:
-                "differs from the version on other devices; run `synctrain extraneous resolve` or `synctrain scan` first"
-            case .unknown: "it contains files that are not part of the folder; move them elsewhere first"
-            case .failed: error.message
+                Phrase(
+                    "differs from the version on other devices; run `synctrain extraneous resolve` or `synctrain scan` first"
+                )
+            case .unknown: Phrase("it contains files that are not part of the folder; move them elsewhere first")
+            case .failed: error.text
             default: reason.message(minimumCopies: 1)
             }
         outcome.staying.append(

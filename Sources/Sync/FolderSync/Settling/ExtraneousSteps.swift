@@ -5,6 +5,7 @@ import ControlAPI
 import FileAccess
 import FolderScanner
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -293,12 +294,11 @@ struct ExtraneousSettling {
             if file.other == nil {
                 stay(
                     file, "no-other-version",
-                    "other devices have no other version; use --select, --delete, --ignore or --move-to")
+                    Phrase("other devices have no other version; use --select, --delete, --ignore or --move-to"))
             } else if outcome.action != .keepMine, file.facts.holders.isEmpty {
                 stay(
                     file, Freeing.Reason.noOtherCopy.rawValue,
-                    "no device has a complete copy of the other "
-                        + "version; wait for one")
+                    Phrase("no device has a complete copy of the other version; wait for one"))
             } else {
                 chosen.append(file)
             }
@@ -372,7 +372,7 @@ struct ExtraneousSettling {
                 case .changedOnDisk, .isADirectory: .changedHere
                 default: .failed
                 }
-            stay(file, reason.rawValue, reason == .failed ? error.message : reason.message(minimumCopies: 1))
+            stay(file, reason.rawValue, reason == .failed ? error.text : reason.message(minimumCopies: 1))
             return false
         }
         note(file)
@@ -380,7 +380,7 @@ struct ExtraneousSettling {
             outcome.noteLost(
                 StayingName(
                     path: file.path.text, size: file.size, reason: reason.rawValue,
-                    message: "other devices do not have this version"))
+                    message: Phrase("other devices do not have this version")))
         }
         forgotten.append(.forget(file.path.text))
         return true
@@ -388,7 +388,7 @@ struct ExtraneousSettling {
 
     private mutating func note(_ file: ExtraneousFile) { outcome.note(file.path.text, size: file.size) }
 
-    private mutating func stay(_ file: ExtraneousFile, _ reason: String, _ message: String) {
+    private mutating func stay(_ file: ExtraneousFile, _ reason: String, _ message: Phrase) {
         guard outcome.staying.count < ResolutionOutcome.nameLimit else { return }
         outcome.staying.append(
             StayingName(path: file.path.text, size: file.size, reason: reason, message: message))

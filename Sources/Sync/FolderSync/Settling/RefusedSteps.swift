@@ -3,6 +3,7 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
+import Phrases
 import Reconciliation
 import Selection
 
@@ -118,7 +119,7 @@ package struct SettleRefusedStep: FolderStep {
             if outcome.names.count < RefusalOutcome.nameLimit { outcome.names.append(version.file.name) }
         }
 
-        mutating func stay(_ version: RefusedVersion, _ reason: String, _ message: String) {
+        mutating func stay(_ version: RefusedVersion, _ reason: String, _ message: Phrase) {
             guard outcome.staying.count < RefusalOutcome.nameLimit else { return }
             outcome.staying.append(
                 StayingName(
@@ -172,15 +173,16 @@ package struct SettleRefusedStep: FolderStep {
             case .notHere:
                 settling.stay(
                     version, "not-here",
-                    "this device does not have the accepted version; select it here, wait until it is downloaded, and try "
-                        + "again, or revert it on a device that has it")
+                    Phrase(
+                        "this device does not have the accepted version; select it here, wait until it is downloaded, and try "
+                            + "again, or revert it on a device that has it"))
             case .lost:
                 settling.stay(
-                    version, "lost", "no device has it any more; accept the deletion")
+                    version, "lost", Phrase("no device has it any more; accept the deletion"))
             case .inTheWay:
                 settling.stay(
                     version, "in-the-way",
-                    "another file has this path on this disk; resolve it first (`synctrain extraneous list`)")
+                    Phrase("another file has this path on this disk; resolve it first (`synctrain extraneous list`)"))
             }
         }
         let changes = given + deleted.reversed()

@@ -82,7 +82,7 @@ struct ClusterRequests: RequestGroup {
                 ? .notKept
                 : missing.count == 0 && part.notKept.count == 0 ? .complete : part.held.count > 0 ? .partly : .nothing
             var place = self.place(id, has)
-            place.files = part.held.files &+ part.held.symlinks
+            place.files = part.held.fileCount
             place.bytes = part.held.bytes
             return place
         }
@@ -101,7 +101,7 @@ struct ClusterRequests: RequestGroup {
         guard !shared.isEmpty else {
             throw ControlError(
                 .noSuchFolder,
-                "\(id ?? "No folder"): not shared with \(reference); "
+                "\(id.map { "\($0)" } ?? Phrase("No folder")): not shared with \(reference); "
                     + "`synctrain folder list` shows the folders", path: id)
         }
         for folder in shared {

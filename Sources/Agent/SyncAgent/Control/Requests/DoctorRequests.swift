@@ -31,7 +31,7 @@ struct DoctorRequests: RequestGroup {
             program: machine?.program ?? "synctrain", status: try await status.status(), reach: await reach.report,
             pending: try await status.pendingList(), database: await database(), skews: skews,
             inotify: machine?.inotify, thumbnailProblems: thumbnails.problems)
-        let own = DoctorFinding(.agent, "agent", .ok, "The agent \(AgentVersion.current) runs.")
+        let own = DoctorFinding(.agent, "agent", .ok, Phrase("The agent \(AgentVersion.current) runs."))
         return DoctorReport(findings: [own] + (machine?.findings ?? []) + agent.findings)
     }
 

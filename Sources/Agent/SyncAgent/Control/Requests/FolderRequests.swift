@@ -99,7 +99,7 @@ struct FolderRequests: RequestGroup {
 
     private func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer {
         let parts = try finder.parts(of: resolution.paths)
-        for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
+        for part in parts { try Self.refuseRoot(part, Phrase("settle what is in it one by one")) }
         let directory = try resolution.directory.map { try places.expanded($0) }
         return ResolutionAnswer(
             folders: try await finder.perform(parts, isDryRun: resolution.isDryRun) { part, isDryRun in
@@ -111,7 +111,7 @@ struct FolderRequests: RequestGroup {
 
     private func remove(_ request: RemovalRequest) async throws -> RemovalAnswer {
         let parts = try finder.parts(of: request.paths)
-        for part in parts { try Self.refuseRoot(part, "name what is in it") }
+        for part in parts { try Self.refuseRoot(part, Phrase("name what is in it")) }
         var outcomes = try await finder.perform(parts, isDryRun: request.isDryRun) { part, isDryRun in
             try await part.folder.runner.perform(DeleteEverywhereStep(paths: part.paths, isDryRun: isDryRun))
         }
@@ -143,7 +143,7 @@ struct FolderRequests: RequestGroup {
         return SpaceAnswer(folders: answers)
     }
 
-    private static func refuseRoot(_ part: FolderFinder.Part, _ remedy: String) throws(ControlError) {
+    private static func refuseRoot(_ part: FolderFinder.Part, _ remedy: Phrase) throws(ControlError) {
         guard part.paths.contains("") else { return }
         throw ControlError(
             .invalidRequest, "`\(part.folder.id):` is a whole folder; \(remedy)", path: "\(part.folder.id):")

@@ -178,8 +178,8 @@ extension ControlError {
             return
         }
         let reason =
-            error.map { "\($0)" }
-            ?? "the code has no address, and neither local discovery nor the servers know the device"
+            error.map { Phrase(of: $0) }
+            ?? Phrase("the code has no address, and neither local discovery nor the servers know the device")
         self.init(
             .pairingFailed,
             "Nothing was stored: the inviting device was not reached: \(reason). Give its address with --address HOST.",
@@ -188,18 +188,20 @@ extension ControlError {
 
     /// Why an invitation was not redeemed, to the guest.
     init(_ refusal: InvitationRefusal) {
-        let (code, message): (Code, String) =
+        let (code, message): (Code, Phrase) =
             switch refusal {
-            case .unknown: (.invitationRefused, "the code was revoked or never existed; ask for a new code")
-            case .used: (.invitationRefused, "another device has used the code; ask for a new code")
-            case .expired: (.invitationRefused, "the code has expired; ask for a new code")
-            case .folderGone: (.invitationRefused, "the folder is not shared any more")
-            case .storage: (.pairingFailed, "the other device could not store this one; see its log, and try again")
-            case .declined: (.pairingFailed, "this device cannot take the folder")
-            case .mistake: (.pairingFailed, "the two devices did not understand each other; update both")
-            case .time: (.timeout, "the other device did not answer in time; try again")
+            case .unknown: (.invitationRefused, Phrase("the code was revoked or never existed; ask for a new code"))
+            case .used: (.invitationRefused, Phrase("another device has used the code; ask for a new code"))
+            case .expired: (.invitationRefused, Phrase("the code has expired; ask for a new code"))
+            case .folderGone: (.invitationRefused, Phrase("the folder is not shared any more"))
+            case .storage:
+                (.pairingFailed, Phrase("the other device could not store this one; see its log, and try again"))
+            case .declined: (.pairingFailed, Phrase("this device cannot take the folder"))
+            case .mistake: (.pairingFailed, Phrase("the two devices did not understand each other; update both"))
+            case .time: (.timeout, Phrase("the other device did not answer in time; try again"))
             }
         self.init(
-            code, "\(Self.nothingStored): \(message).", isRetryable: refusal == .storage || refusal == .time)
+            code, Phrase("\(Self.nothingStored): \(message)").ended,
+            isRetryable: refusal == .storage || refusal == .time)
     }
 }

@@ -45,10 +45,15 @@ struct LinkRequests: RequestGroup {
     }
 
     private func logIn(_ request: LoginRequest) async throws -> LoginLink {
-        guard let web else { throw ControlError(.failed, "this agent has no page") }
         var place = ""
         if let path = request.path { place = Self.address(try await entries.stat(path)) }
-        guard request.hasPage else {
+        return try logIn(at: place, hasPage: request.hasPage)
+    }
+
+    /// - Parameter place: what the page shows, `#/…`; empty for its start.
+    func logIn(at place: String, hasPage: Bool) throws -> LoginLink {
+        guard let web else { throw ControlError(.failed, "this agent has no page") }
+        guard hasPage else {
             var link = try web.logIn({})
             link.url += place
             return link

@@ -2,6 +2,7 @@ import AgentContext
 import BlockExchange
 import ControlAPI
 import PeerLinks
+import Phrases
 import Transport
 
 /// Says how this device is reached from elsewhere, and what was tried to reach others; has others test the former.
@@ -78,7 +79,7 @@ struct ReachRequests: RequestGroup {
             id: device.session.device.description, name: device.name, transport: device.session.kind.rawValue,
             isLocal: device.candidate.isLocal)
         guard !addresses.isEmpty else {
-            result.problem = "no address of this device is known that it could test"
+            result.problemPhrase = Phrase("no address of this device is known that it could test")
             return result
         }
         let answer = await withTaskGroup(of: Result<ReachAnswer, any Error>?.self) { group in
@@ -97,10 +98,10 @@ struct ReachRequests: RequestGroup {
         }
         switch answer {
         case .success(let answer):
-            result.problem = answer.refusal.map(ReachTestWords.problem)
+            result.problemPhrase = answer.refusal.map(ReachTestWords.problem)
             result.results = ReachTestPlan.results(of: answer, to: addresses)
-        case .failure: result.problem = ReachTestWords.linkLost
-        case nil: result.problem = ReachTestWords.noAnswer
+        case .failure: result.problemPhrase = ReachTestWords.linkLost
+        case nil: result.problemPhrase = ReachTestWords.noAnswer
         }
         return result
     }

@@ -55,8 +55,13 @@ struct SettingsRequests: RequestGroup {
         try await changes.edit { [.renameDevice(try $0.device(change.device).id, name: change.name)] }
     }
 
-    private func removeDevice(_ reference: String) async throws {
-        try await changes.edit { [.removeDevice(try $0.device(reference).id)] }
+    private func removeDevice(_ reference: String) async throws -> DeviceSettings {
+        var restoration = DeviceSettings(id: reference)
+        try await changes.edit { configuration in
+            restoration = try configuration.restoration(of: reference)
+            return [.removeDevice(try configuration.device(reference).id)]
+        }
+        return restoration
     }
 
     private func addFolder(_ settings: FolderSettings) async throws {
@@ -129,6 +134,6 @@ struct SettingsRequests: RequestGroup {
             try await turn.apply(without)
             try await turn.apply(configuration)
         }
-        for device in devices.all { device.session?.close(reason: "the index is being rebuilt") }
+        for device in devices.all { device.session?.closeToRebuild() }
     }
 }

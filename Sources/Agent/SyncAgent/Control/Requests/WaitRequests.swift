@@ -42,7 +42,7 @@ struct WaitRequests: RequestGroup {
             }
             while true {
                 try Task.checkCancellation()
-                var missing: String?
+                var missing: Phrase?
                 for (folder, path) in places where missing == nil { missing = try await lack(folder, path) }
                 guard let missing else { return }
                 let left = deadline.map { $0 - time.monotonic() }
@@ -56,7 +56,7 @@ struct WaitRequests: RequestGroup {
     }
 
     /// What is missing of the path; nil if it is here as the others have it. Throws what does not end by itself.
-    private func lack(_ folder: Folder, _ path: String) async throws -> String? {
+    private func lack(_ folder: Folder, _ path: String) async throws -> Phrase? {
         let name = "\(folder.id):\(path)"
         let status = await FolderStatusReading(folder: folder, index: index).status()
         if status.condition == .paused {
@@ -84,18 +84,19 @@ struct WaitRequests: RequestGroup {
                     + "`synctrain fetch`", path: name)
         }
         guard let found, found.isPresent || found.isDirectory else {
-            return "no device has reported \(name) yet"
+            return Phrase("no device has reported \(name) yet")
         }
-        if found.isPresent, !isHere { return "\(name) is not present in its newest version yet" }
+        if found.isPresent, !isHere { return Phrase("\(name) is not present in its newest version yet") }
         guard found.isDirectory else {
             let needed = try await index.needed(
                 in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
-            return needed.isEmpty ? nil : "\(name) is not present in its newest version yet"
+            return needed.isEmpty ? nil : Phrase("\(name) is not present in its newest version yet")
         }
         let need = try await index.neededTotals(
             in: folder.id, below: path, isKept: { !selection.isLeftOut($0) },
             mayContain: { selection.mayContainSelected($0) })
         guard need != NeededTotals() else { return nil }
-        return "\(need.items.count) names in \(name) are not present yet, and \(need.deletions) are to be deleted"
+        return Phrase(
+            "\(need.items.count) names in \(name) are not present yet, and \(need.deletions) are to be deleted")
     }
 }
