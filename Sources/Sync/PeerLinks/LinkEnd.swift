@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AsyncTools
 import BlockExchange
 import LinkRules
