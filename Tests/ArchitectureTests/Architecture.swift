@@ -108,7 +108,7 @@ struct Architecture {
                 "Cryptography", "Diagnosis", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore",
                 "LinkRules",
                 "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
-                "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService", "Thumbnails",
+                "Phrases", "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService", "Thumbnails",
                 "Transport",
             ],
             // Joins discovery servers, relays, routers and proxies.

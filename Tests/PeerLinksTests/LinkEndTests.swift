@@ -36,7 +36,8 @@ import Testing
         arguments: [
             (LinkEnd.paused.english, LinkEnd.paused),
             (LinkEnd.waitingBlocks(4096).english, LinkEnd.waitingBlocks(4096)),
-            ("Replacing connection", "Replacing connection"), ("more than many", "more than many"),
+            // What another program says is shown as it is.
+            ("Replacing connection", "\("Replacing connection")"), ("more than many", "\("more than many")"),
         ] as [(String, Phrase)])
     func theReasonOfAPeerIsRecognised(_ reason: String, _ known: Phrase) {
         let text = LinkEnd.closed(saying: reason)

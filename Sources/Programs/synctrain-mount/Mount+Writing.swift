@@ -37,7 +37,7 @@ extension Mount {
     ) {
         guard let path = path(request, parent, name) else { return }
         var opening: MountOpening = .creates
-        if isMakingNew(path) { opening.insert(.isNew) }
+        if newNames.isMaking(path) { opening.insert(.isNew) }
         if info.flags & O_TRUNC != 0 { opening.insert(.truncates) }
         if info.flags & O_EXCL != 0 { opening.insert(.isExclusive) }
         let question = MountRequest.openWriting(
@@ -166,16 +166,7 @@ extension Mount {
         if asks(FUSE_SET_ATTR_UID) && wanted.st_uid != user || asks(FUSE_SET_ATTR_GID) && wanted.st_gid != group {
             return request.fail(EPERM)
         }
-        var change = MountChange()
-        if asks(FUSE_SET_ATTR_SIZE) { change.size = Int64(wanted.st_size) }
-        if asks(FUSE_SET_ATTR_MODE) { change.permissions = UInt16(truncatingIfNeeded: wanted.st_mode & 0o777) }
-        if asks(FUSE_SET_ATTR_MTIME_NOW) {
-            var now = timespec()
-            clock_gettime(CLOCK_REALTIME, &now)
-            change.modified = MountChange.Time(now)
-        } else if asks(FUSE_SET_ATTR_MTIME) {
-            change.modified = MountChange.Time(wanted.st_mtim)
-        }
+        let change = MountChange(wanted, which)
         nodes.withLock { $0.doubt(node: number) }
         // Times of reading are kept by nobody.
         guard change != MountChange() else { return attributes(request, number) }
@@ -240,21 +231,8 @@ extension Mount {
         make(request, parent, path, .makeSymlink(path: path, target: Array(bytes)))
     }
 
-    /// Called before the agent is asked for it: from then on somebody may have the name.
-    ///
-    /// - Returns: whether it is known that nobody has it.
-    @discardableResult
-    private func isMakingNew(_ path: String) -> Bool {
-        guard let (directory, name) = NodeTable.split(path) else { return false }
-        return names.withLock { names in
-            let isNobodys = names.isNobodys(name, in: directory, at: Clock.now) != nil
-            names.making(name, in: directory)
-            return isNobodys
-        }
-    }
-
     private func make(_ request: Request, _ parent: UInt64, _ path: String, _ question: MountRequest) {
-        isMakingNew(path)
+        newNames.isMaking(path)
         ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { [self] result in
             switch result {
             case .success(let answer):
@@ -286,7 +264,7 @@ extension Mount {
         // RENAME_NOREPLACE of renameat2(2) is 1.
         guard flags & ~1 == 0 else { return request.fail(EINVAL) }
         guard let from = path(request, parent, name), let to = path(request, newParent, newName) else { return }
-        isMakingNew(to)
+        newNames.isMaking(to)
         let known = nodes.withLock { nodes in nodes.numbers(at: to).last.flatMap { nodes[$0]?.entry.version } }
         let question = MountRequest.rename(from: from, to: to, version: known ?? 0, keepsOther: flags & 1 != 0)
         settle(request, question) { [self] in
@@ -298,7 +276,7 @@ extension Mount {
                 return isFile
             }
             // What is below a directory has other paths now.
-            if !isFile { names.withLock { $0.changedEverywhere() } }
+            if !isFile { newNames.changedEverywhere() }
         }
     }
 
@@ -331,6 +309,23 @@ extension Mount {
     private func setBudget(_ request: Request, _ value: UnsafeRawBufferPointer) {
         guard let wanted = ReadBudget(parsing: value) else { return request.fail(EINVAL) }
         settle(request, ReadTerms.setting(wanted)) { [self] in terms.setBudget(wanted) }
+    }
+}
+
+extension MountChange {
+    /// What setattr(2) wants, but for owners.
+    fileprivate init(_ wanted: stat, _ which: CInt) {
+        func asks(_ attribute: CInt) -> Bool { which & attribute != 0 }
+        self.init()
+        if asks(FUSE_SET_ATTR_SIZE) { size = Int64(wanted.st_size) }
+        if asks(FUSE_SET_ATTR_MODE) { permissions = UInt16(truncatingIfNeeded: wanted.st_mode & 0o777) }
+        if asks(FUSE_SET_ATTR_MTIME_NOW) {
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            modified = Time(now)
+        } else if asks(FUSE_SET_ATTR_MTIME) {
+            modified = Time(wanted.st_mtim)
+        }
     }
 }
 

@@ -23,7 +23,7 @@ final class Mount: Sendable {
 
     let agent: AgentLink
     let nodes = Mutex(NodeTable())
-    let names = Mutex(KnownNames())
+    let newNames: NewNames
     let handles = Mutex(Handles())
     let space = Mutex(MountSpace(total: 0, free: 0, names: 0))
     /// Why the last read of a node failed.
@@ -45,6 +45,7 @@ final class Mount: Sendable {
             refresh.withLock { $0 }?(answer)
         }
         agent = link
+        newNames = NewNames(agent: link)
         refresh.withLock { $0 = { [weak self] in self?.heard($0) } }
     }
 
@@ -58,18 +59,16 @@ final class Mount: Sendable {
             if let setting = terms.setting { agent.askFirst(setting) }
             // What changed while nobody was connected was not said.
             if agent.generation > 0 {
-                names.withLock { $0.changedEverywhere() }
+                newNames.changedEverywhere()
                 invalidation.add(.everything)
             }
         case .changed(let paths):
             nodes.withLock { nodes in for path in paths { nodes.doubt(path) } }
-            names.withLock { names in
-                for path in paths { names.changed(path) }
-            }
+            newNames.changed(paths)
             invalidation.add(.paths(paths))
             refreshSpace()
         case .everythingChanged:
-            names.withLock { $0.changedEverywhere() }
+            newNames.changedEverywhere()
             invalidation.add(.everything)
             refreshSpace()
         case .access(let access): self.access.withLock { $0 = access }
@@ -116,39 +115,13 @@ final class Mount: Sendable {
 
     // MARK: what programs see
 
-    func status(of path: String, _ entry: MountEntry) -> stat {
-        var status = stat()
-        status.st_ino = ino_t(NodeTable.inode(of: path))
-        status.st_uid = user
-        status.st_gid = group
-        status.st_nlink = entry.kind == .directory ? 2 : 1
-        let type: mode_t =
-            switch entry.kind {
-            case .file: Glibc.S_IFREG
-            case .directory: Glibc.S_IFDIR
-            case .symlink: Glibc.S_IFLNK
-            }
-        status.st_mode = type | mode_t(entry.permissions)
-        status.st_size = off_t(entry.kind == .directory ? 4096 : entry.size)
-        // Never less than the size: what takes no space is taken for a hole, and copied as zeros.
-        status.st_blocks = status.st_size / 512 + 1
-        status.st_blksize = 128 << 10
-        let time = timespec(tv_sec: Int(entry.modifiedSeconds), tv_nsec: Int(entry.modifiedNanoseconds))
-        (status.st_mtim, status.st_ctim, status.st_atim) = (time, time, time)
-        return status
-    }
-
-    static func validity(_ entry: MountEntry) -> Duration {
-        entry.isHere ? MountDeadlines.presentValidity : MountDeadlines.absentValidity
-    }
-
     /// The answer that names a node, and counts as a look-up of it.
     func parameters(_ entry: MountEntry, at path: String) -> fuse_entry_param {
         let number = nodes.withLock { $0.lookUp(entry, at: path, now: Clock.now) }
         var parameters = fuse_entry_param()
         parameters.ino = fuse_ino_t(number)
-        parameters.attr = status(of: path, entry)
-        let seconds = Double(Self.validity(entry).components.seconds)
+        parameters.attr = entry.status(at: path, user, group)
+        let seconds = Double(entry.validity.components.seconds)
         (parameters.attr_timeout, parameters.entry_timeout) = (seconds, seconds)
         return parameters
     }

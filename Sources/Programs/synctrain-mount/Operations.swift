@@ -117,8 +117,8 @@ extension Mount {
         guard let name = String(validatingCString: name) else { return request.fail(ENOENT) }
         let path = NodeTable.join(directory, name)
         guard path.utf8.count <= MountLimits.pathByteCount else { return request.fail(ENAMETOOLONG) }
-        if let rest = names.withLock({ $0.isNobodys(name, in: directory, at: Clock.now) }) {
-            return replyNobodys(request, for: rest)
+        if let rest = newNames.isNobodys(name, in: directory) {
+            return request.replyNobodys(for: rest)
         }
         ask(.look(path: path), for: request, within: MountDeadlines.metadata) { [self] result in
             switch result {
@@ -129,28 +129,11 @@ extension Mount {
                     nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
                 }
             case .failure(.notFound):
-                if names.withLock({ $0.missed(in: directory, at: Clock.now) }) { learnNames(of: directory) }
+                newNames.missed(in: directory)
                 // That nothing is there may be kept for a moment, too.
-                replyNobodys(request, for: MountDeadlines.presentValidity)
+                request.replyNobodys(for: MountDeadlines.presentValidity)
             case .failure(let failure): request.fail(failure.number)
             }
-        }
-    }
-
-    private func replyNobodys(_ request: Request, for validity: Duration) {
-        var parameters = fuse_entry_param()
-        parameters.entry_timeout = validity / .seconds(1)
-        fuse_reply_entry(request.raw, &parameters)
-    }
-
-    /// Asks for all names of a directory, for nobody who waits.
-    private func learnNames(of directory: String) {
-        let question = MountRequest.list(directory: directory, after: nil, limit: UInt32(MountLimits.pageCount))
-        agent.ask(question, within: MountDeadlines.metadata) { [self] result in
-            guard case .success(let answer) = result, case .page(let entries, let isLast) = answer.answer else {
-                return
-            }
-            names.withLock { $0.listed(entries.lazy.map(\.name), isAll: isLast, in: directory) }
         }
     }
 
@@ -160,7 +143,7 @@ extension Mount {
             return
         }
         guard !node.isDetached else { return request.fail(ESTALE) }
-        let validity = Self.validity(node.entry)
+        let validity = node.entry.validity
         if let asOf = node.asOf, Clock.now - asOf < validity {
             return reply(request, node.path, node.entry, validity: validity)
         }
@@ -180,7 +163,7 @@ extension Mount {
     }
 
     func reply(_ request: Request, _ path: String, _ entry: MountEntry, validity: Duration) {
-        var status = status(of: path, entry)
+        var status = entry.status(at: path, user, group)
         fuse_reply_attr(request.raw, &status, Double(validity.components.seconds))
     }
 

@@ -13,6 +13,13 @@ struct Request: @unchecked Sendable {
     /// The thread that waits; 0 for the kernel itself, as with pages read ahead.
     var caller: pid_t { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
 
+    /// Answers that nobody has the name that was looked up, which the kernel may keep for so long.
+    func replyNobodys(for validity: Duration) {
+        var parameters = fuse_entry_param()
+        parameters.entry_timeout = validity / .seconds(1)
+        fuse_reply_entry(raw, &parameters)
+    }
+
     /// Answers with bytes as getxattr(2) wants it: with size 0 their count alone.
     func reply(_ bytes: [UInt8], size: Int) {
         if size == 0 {
