@@ -38,14 +38,17 @@ import Testing
 
     @Test func onALowDiskADeviceHasSoManyBytes() {
         var allowance = DeviceAllowance()
-        let low = IndexSpace(free: 399, kept: 100)
+        let unit: UInt64 = 1 << 20
+        let low = IndexSpace(free: 399 * unit, kept: 100 * unit)
+        let small = IndexSpace(free: 3 * unit, kept: unit)
         let rows: [(bytes: UInt64, space: IndexSpace?, quota: DeviceQuota?)] = [
-            (1000, nil, nil),
-            (1000, IndexSpace(free: 400, kept: 100), nil),
-            (60, low, nil), (40, low, nil), (1, low, .indexSpace),
+            (1000 * unit, nil, nil),
+            (1000 * unit, IndexSpace(free: 400 * unit, kept: 100 * unit), nil),
+            (60 * unit, low, nil), (40 * unit, low, nil), (1, low, .indexSpace),
             // There is space again.
-            (1, IndexSpace(free: 400, kept: 100), nil), (100, low, nil), (.max, low, .indexSpace),
-            (1, low, .indexSpace),
+            (1, IndexSpace(free: 400 * unit, kept: 100 * unit), nil), (100 * unit, low, nil), (.max, low, .indexSpace),
+            (1, low, .indexSpace), (1, nil, nil),
+            (64 * unit, small, nil), (1, small, .indexSpace),
         ]
         for (number, row) in rows.enumerated() {
             #expect(allowance.announced(row.bytes, with: row.space) == row.quota, "row \(number)")

@@ -33,9 +33,11 @@ struct DeviceAllowance: Sendable {
     }
 }
 
-/// What a device may have stored while the disk of the index is low: as much as is kept for this device's own changes. So it takes
-/// several to bring the disk to where nothing of anybody is stored. Pure.
+/// What a device may have stored while the disk of the index is low: as much as is kept for this device's own changes, and never less
+/// than on an ordinary disk. So it takes several to bring that to where nothing of anybody is stored; a small disk is brought there by a
+/// device that does nothing wrong, and then the folder says so until space is freed. Pure.
 struct IndexSpaceQuota: Sendable {
+    static let least: UInt64 = 64 << 20
     private var taken: UInt64 = 0
 
     /// - Parameter space: nil where the disk does not say how much is free.
@@ -46,6 +48,6 @@ struct IndexSpaceQuota: Sendable {
         }
         let (sum, overflows) = taken.addingReportingOverflow(byteCount)
         taken = overflows ? .max : sum
-        return taken <= space.kept
+        return taken <= max(Self.least, space.kept)
     }
 }
