@@ -11,7 +11,7 @@ public func fuzzTOML(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     } catch {
         let lineCount = bytes.count { $0 == UInt8(ascii: "\n") } + 1
         precondition((1...lineCount).contains(error.position.line) && error.position.column >= 1, "\(error)")
-        precondition(!error.cause.isEmpty && !error.remedy.isEmpty)
+        precondition(!error.cause.english.isEmpty && !error.remedy.english.isEmpty)
         return 0
     }
     var end = 0
