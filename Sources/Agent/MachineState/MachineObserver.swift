@@ -99,7 +99,7 @@ package final class MachineObserver: Sendable {
         note(conditions, remarks)
     }
 
-    /// Where there is no logind, the machine sleeps without asking.
+    /// Without logind nothing is held up, and a logind that does not answer is not an error.
     private func holdSleepUp() async {
         guard state.withLock({ $0.hold == nil && !$0.isAsleep }) else { return }
         let arguments = ["sleep", "synctrain", "ends the reads of programs that wait for other devices", "delay"]

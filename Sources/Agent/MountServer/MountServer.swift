@@ -37,6 +37,8 @@ package final class MountServer: Service, Sendable {
         guard listening >= 0 else {
             logger.error(
                 "\(path) cannot be listened on, so folders cannot be mounted: \(String(cString: strerror(errno)))")
+            // What holds the machine awake is let go here, too.
+            await cancelWhenGracefulShutdown { await self.followSleep(self.sleep) }
             try? await gracefulShutdown()
             return
         }

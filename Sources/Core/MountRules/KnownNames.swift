@@ -21,7 +21,7 @@ package struct KnownNames: Sendable {
     private var directories: [String: Standing] = [:]
 
     /// - Parameters:
-    ///   - directoryLimit: how many directories are remembered; beyond that it begins anew.
+    ///   - directoryLimit: how many directories are remembered; beyond that all are forgotten.
     ///   - nameLimit: how many names of one.
     ///   - validity: how long a list holds from when it was asked for.
     package init(

@@ -37,7 +37,7 @@ extension Mount {
     ) {
         guard let path = path(request, parent, name) else { return }
         var opening: MountOpening = .creates
-        if newNames.isMaking(path) { opening.insert(.isNew) }
+        if newNames.making(path) { opening.insert(.isNew) }
         if info.flags & O_TRUNC != 0 { opening.insert(.truncates) }
         if info.flags & O_EXCL != 0 { opening.insert(.isExclusive) }
         let question = MountRequest.openWriting(
@@ -232,7 +232,7 @@ extension Mount {
     }
 
     private func make(_ request: Request, _ parent: UInt64, _ path: String, _ question: MountRequest) {
-        newNames.isMaking(path)
+        newNames.making(path)
         ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { [self] result in
             switch result {
             case .success(let answer):
@@ -264,7 +264,7 @@ extension Mount {
         // RENAME_NOREPLACE of renameat2(2) is 1.
         guard flags & ~1 == 0 else { return request.fail(EINVAL) }
         guard let from = path(request, parent, name), let to = path(request, newParent, newName) else { return }
-        newNames.isMaking(to)
+        newNames.making(to)
         let known = nodes.withLock { nodes in nodes.numbers(at: to).last.flatMap { nodes[$0]?.entry.version } }
         let question = MountRequest.rename(from: from, to: to, version: known ?? 0, keepsOther: flags & 1 != 0)
         settle(request, question) { [self] in

@@ -30,7 +30,7 @@ final class NewNames: Sendable {
     ///
     /// - Returns: whether it is known that nobody has it.
     @discardableResult
-    func isMaking(_ path: String) -> Bool {
+    func making(_ path: String) -> Bool {
         guard let (directory, name) = NodeTable.split(path) else { return false }
         return known.withLock { known in
             let isNobodys = known.isNobodys(name, in: directory, at: Clock.now) != nil

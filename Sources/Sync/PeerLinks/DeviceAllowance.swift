@@ -5,7 +5,7 @@ import IndexStore
 /// What a device may cost, and what it has cost since it was resumed: a device that goes over a quota is paused, and stays so until a
 /// person resumes it. Pure.
 struct DeviceAllowance: Sendable {
-    /// Folders that it may offer at once, of which the newest are kept.
+    /// Folders that it may offer at once; the newest of them are kept.
     static let offers = 1000
 
     var storage = StorageBackoff()

@@ -149,8 +149,10 @@ extension Agent {
                 guard let machine else { return }
                 for await change in machine.sleep {
                     switch change {
-                    // The machine is held awake until this turn is over.
-                    case .begins: await sleep.begin()
+                    case .begins(let hold):
+                        await sleep.begin()
+                        // Until here the machine is held awake.
+                        withExtendedLifetime(hold) {}
                     case .over: sleep.end()
                     }
                 }

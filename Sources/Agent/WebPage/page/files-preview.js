@@ -114,7 +114,7 @@ function play(tag, label, app, file, element, signal) {
   element.append(player);
 }
 
-/** What an answer of the agent that is no file says. */
+/** What the agent says when it answers without a file. */
 async function refusal(app, response) { return new app.api.APIError(await response.json().catch(() => ({})), response.status); }
 
 /** Says why there is nothing to see: what the agent says of the bytes from `offset` on, or `otherwise` if it has them. */

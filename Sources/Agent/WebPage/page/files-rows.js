@@ -21,7 +21,7 @@ export class Rows {
     this.rows = [];
   }
 
-  /** What is shown is drawn anew the next time. */
+  /** Has what is shown drawn again the next time. */
   forget() { for (const row of this.rows) row.key = null; }
 
   close() {
