@@ -50,6 +50,7 @@ def problems(found):
 
 def test_nothing_is_wrong(pair):
     _, node, agent = pair
+    agent.wait_connected(node.id)
     code, found = examined(agent)
     assert code == 0 and not problems(found), found
     text = agent.run("doctor", "--verbose").stdout.decode()
