@@ -71,7 +71,17 @@ class Page:
             f"(async (...arguments) => {{ {text} }})(...arguments).then(done, (error) => done('failed: ' + error));", *arguments)
 
     def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
+        """What is there now. A click on it is one on what is there then: a page that is drawn anew meanwhile is no matter."""
+        element = self.driver.find_element(By.CSS_SELECTOR, selector)
+        click = element.click
+
+        def click_what_is_there():
+            try:
+                click()
+            except StaleElementReferenceException:
+                self.wait(lambda: self.driver.find_element(By.CSS_SELECTOR, selector).click() or True, f"{selector} to click")
+        element.click = click_what_is_there
+        return element
 
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)

@@ -18,6 +18,7 @@ from machine import YES, Machine
 from page import PHONE, WIDE, Keys
 from process import wait_until
 from radio import Radio
+from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.support.select import Select
 
@@ -449,6 +450,27 @@ def test_there_is_one_way_to_add_a_device(page, laptop):
     page.click("Close", within="main.devices")
     page.wait(lambda: page.script("return document.activeElement.textContent") == "Add device", "the focus is back")
     assert not page.find("#way-add").is_displayed()
+
+
+def test_a_click_is_not_lost_when_the_status_comes_meanwhile(page, laptop, two):
+    """The links are drawn anew with each status; what is pressed stays until it is let go."""
+    page.go("activity")
+    page.script("performance.clearResourceTimings()")
+
+    def press():
+        webdriver.ActionChains(page.driver, duration=0).click_and_hold(page.named("Devices", "link", "nav")).perform()
+        return True
+
+    def statuses():
+        return page.script("return performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/v1/status')).length")
+    page.wait(press, "the link")
+    first = statuses()
+    for number in range(2):
+        laptop.run("pause" if number == 0 else "resume", "photos")
+        # One may have been on its way.
+        page.wait(lambda: statuses() >= first + 1 + number, "a status comes")  # noqa: B023
+    webdriver.ActionChains(page.driver, duration=0).release().perform()
+    page.wait(lambda: page.address == "#/devices", "the link is followed")
 
 
 def test_the_search_is_one_key_away(page, laptop):

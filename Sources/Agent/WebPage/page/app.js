@@ -149,15 +149,26 @@ function findByKey(event) {
   app.go("files");
 }
 
+/** When the pointer went down that still is; null if none is. */
+let pressedAt = null;
+addEventListener("pointerdown", () => { pressedAt = performance.now(); }, true);
+for (const type of ["pointerup", "pointercancel", "blur"]) addEventListener(type, () => { pressedAt = null; }, true);
+// Some browsers do not tell when a scroll bar is let go.
+addEventListener("pointermove", (event) => { if (!event.buttons) pressedAt = null; }, true);
+
 async function load() {
   refreshing = null;
   const version = app.status?.version;
+  let status;
   try {
-    app.status = await api.get("status");
+    status = await api.get("status");
   } catch (error) {
     if (error.status !== 401) sayState(error.message);
     return;
   }
+  // What is drawn anew between press and release loses the click.
+  if (pressedAt !== null && performance.now() - pressedAt < 10_000) return app.refresh();
+  app.status = status;
   // An agent of another version may have another page.
   if (version && app.status.version !== version) {
     if (unsaved().length === 0) return location.reload();

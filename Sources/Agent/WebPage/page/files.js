@@ -424,8 +424,11 @@ class FilesView {
     } finally {
       for (const key of keys) this.ticking.delete(key);
     }
-    if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
-    else this.list.focus();
+    // Not from where the user has gone meanwhile.
+    if (!document.activeElement || document.activeElement === document.body) {
+      if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
+      else this.list.focus();
+    }
     if (isChanged) this.#refresh();
   }
 
