@@ -18,13 +18,19 @@ private struct Pair {
     var inbox: [Message] = []
     var random: SeededGenerator
     let peerIsSyncthing: Bool
+    /// How many connections both want.
+    let connectionCount: Int32
     var open: Set<LinkNumber> = []
     var ways: [LinkNumber: (way: LinkWay, dialler: Int)] = [:]
     var promotions = 0
+    /// For each end the connections on which it has heard what the other shares since its own last exchange there ended: without that it
+    /// takes no index.
+    var informed: [Set<LinkNumber>] = [[], []]
 
     init(seed: Int) {
         random = SeededGenerator(seed: UInt64(seed))
         peerIsSyncthing = random.isOne(in: 3)
+        connectionCount = random.isOne(in: 2) ? 1 : 3
         sets = [true, false].map { ConnectionSetTests.set(isLow: $0) }
     }
 
@@ -35,14 +41,16 @@ private struct Pair {
             Message(end: end, event: event, at: max(last, now) + .milliseconds(random.int(1...300)), link: link))
     }
 
-    mutating func dial(_ number: Int, _ way: LinkWay, by dialler: Int) {
+    /// - Parameter ends: those that hear of it: the peer may have heard of a dial that this end gives up.
+    mutating func dial(_ number: Int, _ way: LinkWay, by dialler: Int, heardBy ends: [Int] = [0, 1]) {
         let link = LinkNumber(number)
         open.insert(link)
         ways[link] = (way, dialler)
-        for end in 0...1 {
+        for end in ends {
             post(
                 .hello(
-                    LinkView(link, way: way, isOurs: end == dialler, since: now), connectionCount: 3, knowsRule: true),
+                    LinkView(link, way: way, isOurs: end == dialler, since: now), connectionCount: connectionCount,
+                    knowsRule: true),
                 to: end, on: link)
         }
     }
@@ -66,7 +74,9 @@ private struct Pair {
             case .retire(let link): post(.idle(link), to: end, on: link)
             case .probe(let links):
                 for link in links where open.contains(link) { post(.answered(link), to: end, on: link) }
-            case .proceed, .admit, .demote, .connected, .disconnected: break
+            case .demote(let link):
+                informed[end].remove(link)
+            case .proceed, .admit, .connected, .disconnected: break
             }
         }
     }
@@ -87,6 +97,7 @@ private struct Pair {
                 let isDead = !open.contains(taken.link)
                 if case .ended = taken.event {} else if isDead { continue }
                 var event = taken.event
+                if case .configReceived(let link, isSecondary: false) = event { informed[taken.end].insert(link) }
                 if case .hello(var view, let count, let knows) = event {
                     view.since = now
                     event = .hello(view, connectionCount: count, knowsRule: knows)
@@ -109,12 +120,18 @@ private struct Pair {
             var pair = Pair(seed: seed)
             var number = 0
             for _ in 0..<pair.random.int(1...12) {
+                let way: LinkWay = pair.random.isOne(in: 5) ? .relay : .wideTCP
+                let dialler = pair.random.int(0...1)
                 if pair.random.isOne(in: 4), let link = pair.open.sorted().first {
                     pair.shut(link)
+                } else if pair.random.isOne(in: 4) {
+                    number += 1
+                    pair.dial(number, way, by: dialler, heardBy: [1 - dialler])
+                    pair.run(until: pair.now + .milliseconds(pair.random.int(0...600)))
+                    pair.shut(LinkNumber(number))
                 } else {
                     number += 1
-                    pair.dial(
-                        number, pair.random.isOne(in: 5) ? .relay : .wideTCP, by: pair.random.int(0...1))
+                    pair.dial(number, way, by: dialler)
                 }
                 pair.run(until: pair.now + .milliseconds(pair.random.int(0...4000)))
             }
@@ -127,7 +144,9 @@ private struct Pair {
             #expect(pair.sets[0].primary == pair.sets[1].primary, "seed \(seed)")
             #expect(Set(pair.sets[0].active.map(\.number)) == Set(pair.sets[1].active.map(\.number)), "seed \(seed)")
             #expect(Set(pair.sets[0].openLinks) == Set(pair.sets[0].active.map(\.number)), "seed \(seed)")
-            if pair.sets[0].primary != nil { connectedCount += 1 }
+            guard let primary = pair.sets[0].primary else { continue }
+            connectedCount += 1
+            #expect(pair.informed.allSatisfy { $0.contains(primary) }, "seed \(seed)")
         }
         #expect(connectedCount > 1000)
     }

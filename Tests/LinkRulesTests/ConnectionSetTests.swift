@@ -194,6 +194,24 @@ import Testing
         #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(32)) == [.disconnected])
     }
 
+    /// The peer has never left it, and would not say again what it shares: without that nothing is taken of its indexes.
+    @Test func aReplacedLinkIsClosedWhereThePeerHasNotLeftIt() {
+        var set = Self.set()
+        _ = set.handle(Self.hello(1, .relay), at: .zero)
+        _ = set.handle(.configReceived(LinkNumber(1), isSecondary: false), at: .zero)
+        _ = set.handle(Self.hello(2, since: 30), at: .seconds(30))
+        var left = set, said = set
+        #expect(
+            set.handle(.ended(LinkNumber(2)), at: .seconds(31)) == [.close(LinkNumber(1), .replaced), .disconnected])
+        #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(31)) == [])
+        // It has gone over to the new one, so it comes back as this end does.
+        _ = left.handle(.configReceived(LinkNumber(2), isSecondary: false), at: .seconds(30))
+        #expect(left.handle(.ended(LinkNumber(2)), at: .seconds(31)) == [.promote(LinkNumber(1))])
+        // It has said it again.
+        _ = said.handle(.configReceived(LinkNumber(1), isSecondary: false), at: .seconds(30))
+        #expect(said.handle(.ended(LinkNumber(2)), at: .seconds(31)) == [.promote(LinkNumber(1))])
+    }
+
     @Test func moreThanWantedAreRefusedBeforeHello() {
         var set = Self.set(of: 3)
         #expect(set.further == 0)

@@ -79,4 +79,42 @@ import Transport
         #expect(try #require(Self.redial(after: .milliseconds(5), hearsConfig: true)) >= .seconds(29))
         #expect(try #require(Self.redial(after: .seconds(20), hearsConfig: false)) >= .seconds(29))
     }
+
+    /// Both sides dial at once, and the peer's link is admitted first; what is said of the own dial and its link by then and after its
+    /// Hello.
+    private static func crossing(local: UInt8, peer: UInt8, hasArrived: Bool) -> [DeviceLinks.Action] {
+        var links = DeviceLinks(local: Fixture.device(local), peer: Fixture.device(peer), seed: 1)
+        var log: [DeviceLinks.Action] = []
+        func tell(_ event: DeviceLinks.Event) { log += links.handle(event, at: .zero) }
+        let path = LinkProbes.Path(.wideTCP, localAddress: nil)
+        tell(.policy(DialPolicy()))
+        tell(.addresses(.configured, ["tcp://1.2.3.4:22000"]))
+        let attempt = links.dialsUnderWay.first
+        if hasArrived { tell(.arrived(Fixture.link(1), path, attempt: attempt)) }
+        tell(.arrived(Fixture.link(2, isOurs: false), path, attempt: nil))
+        tell(.hello(LinkNumber(2), connectionCount: 1, knowsRule: true))
+        if hasArrived { tell(.hello(LinkNumber(1), connectionCount: 1, knowsRule: true)) }
+        return log.filter { action in
+            switch action {
+            case .cancel(let cancelled): cancelled == attempt
+            case .link(.admit), .link(.refuse): true
+            default: false
+            }
+        }
+    }
+
+    /// The peer may have heard of the link: if this side gave it up while the peer prefers it, the peer would end its own for it.
+    @Test func aDialThatHasLedToALinkIsNotGivenUpForAnother() throws {
+        let (low, high) = (
+            Self.crossing(local: 1, peer: 2, hasArrived: true), Self.crossing(local: 2, peer: 1, hasArrived: true)
+        )
+        // The same link is chosen on both sides: the first of one is the second of the other.
+        #expect([low, high].allSatisfy { $0.first == .link(.admit(LinkNumber(2))) && $0.count == 2 })
+        let admitted = [low, high].filter { $0.last == .link(.admit(LinkNumber(1))) }
+        #expect(admitted.count == 1)
+        guard case .cancel = Self.crossing(local: 1, peer: 2, hasArrived: false).last else {
+            Issue.record("a dial that still waits is given up")
+            return
+        }
+    }
 }

@@ -11,6 +11,8 @@ import BlockExchange
 ///   followed at once, they would swap for ever.
 /// - A connection that is replaced carries requests until one that replaces it does, and goes when it is idle or after 5 s. One
 ///   in doubt goes at once.
+/// - One that was the primary and was replaced is closed where the other goes first and the peer has never left it: the peer would not
+///   say again what it shares, without which no index is taken. The device is dialled anew.
 /// - The device is disconnected when the last connection has gone.
 package struct ConnectionSet: Sendable {
     package struct Settings: Sendable {
@@ -87,6 +89,8 @@ package struct ConnectionSet: Sendable {
         var isOpen = false
         /// Whether the peer has sent one.
         var isReady = false
+        /// It was the primary, and the peer, which has said on it what it shares, knows of no other.
+        var isOnlyPeersPrimary = false
         /// It was retired, and has not reported `idle` yet: whoever waits for that still does, whatever role it has by now.
         var isIdleAwaited = false
         /// Links that were heard since this one waits.
@@ -207,6 +211,7 @@ package struct ConnectionSet: Sendable {
     private mutating func followed(_ number: LinkNumber, isSecondary: Bool, at now: Duration) -> [Action] {
         guard !isSecondary else { return [] }
         peerPrimary = number
+        for other in connections.keys { connections[other]?.isOnlyPeersPrimary = false }
         guard number != primary, order.contains(number) else {
             if number == primary { followDue = nil }
             return []
@@ -318,6 +323,7 @@ package struct ConnectionSet: Sendable {
             order.removeAll { $0 == old }
             if primary == old {
                 primary = nil
+                connections[old]?.isOnlyPeersPrimary = peerPrimary == old
                 actions.append(.demote(old))
             }
         }
@@ -345,8 +351,12 @@ package struct ConnectionSet: Sendable {
     /// Brings roles in line with what there is.
     private mutating func settle(at now: Duration) -> [Action] {
         var actions: [Action] = []
-        if order.isEmpty, let rescued = retiring.last {
+        while order.isEmpty, let rescued = retiring.last {
             // The one that replaced it has gone first.
+            if connections[rescued]?.isOnlyPeersPrimary == true {
+                actions += close(rescued, .replaced)
+                continue
+            }
             connections[rescued]?.role = .active
             order = [rescued]
         }

@@ -129,6 +129,7 @@ package struct DeviceLinks: Sendable {
         case .dialFailed(let attempt, let failure): actions += plan(.failed(attempt, failure), at: now)
         case .arrived(let view, let path, let attempt):
             arrivals[view.number] = Arrival(view: view, path: path, attempt: attempt)
+            if let attempt { actions += plan(.arrived(attempt, tier: view.way.tier), at: now) }
             actions += links(.arrived(view), at: now)
         case .hello(let number, let connectionCount, let knowsRule):
             guard let view = arrivals[number]?.view else { break }
@@ -230,7 +231,7 @@ package struct DeviceLinks: Sendable {
             candidates: plan.ways.map { worth($0, at: now) }.sorted { $0.way.rawValue < $1.way.rawValue }, at: now)
         standing = DialPlan.Standing(
             isConnected: !sound.isEmpty, wish: wish, further: connections.further,
-            isDialler: connections.active.first?.isOurs ?? true)
+            isDialler: connections.active.first?.isOurs ?? true, tier: best?.way.tier)
         return []
     }
 

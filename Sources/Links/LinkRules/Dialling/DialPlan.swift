@@ -5,7 +5,8 @@
 /// - Groups have a head start of one or two seconds before the next, so that stale addresses of one do not hold up the others;
 ///   within a group dials start 250 ms apart, local ones 100 ms (RFC 8305 section 5).
 /// - At most 8 dials of a device are under way, 6 of them direct, and at most 64 start in a minute, whatever anybody says.
-/// - A link that comes up cancels the dials of its own group and of worse ones; those of better ones go on.
+/// - A link that is admitted cancels the dials of its own group and of worse ones; those of better ones go on. A dial that has led to a
+///   link of no worse tier is not cancelled for that: the peer may prefer that link, and both sides have to choose by the same rule.
 package struct DialPlan: Sendable {
     package struct Settings: Sendable {
         package var localStagger: Duration = .milliseconds(100)
@@ -49,10 +50,13 @@ package struct DialPlan: Sendable {
         package var further: Int
         /// Whether this side dialled the first.
         package var isDialler: Bool
+        /// Of the best link; nil if there is none.
+        package var tier: Int?
 
         package init(
-            isConnected: Bool, wish: LinkUpgrades.Wish, further: Int = 0, isDialler: Bool = true
+            isConnected: Bool, wish: LinkUpgrades.Wish, further: Int = 0, isDialler: Bool = true, tier: Int? = nil
         ) {
+            self.tier = tier
             self.isConnected = isConnected
             self.wish = wish
             self.further = further
@@ -71,6 +75,8 @@ package struct DialPlan: Sendable {
         /// This machine has other addresses than before, or has left a network.
         case networks([NetworkPrefix])
         case failed(Attempt, DialFailure)
+        /// The dial has led to a link, of which is not decided yet whether it is admitted.
+        case arrived(Attempt, tier: Int)
         /// The dial has led to a link that was admitted, with how the device is connected from then on.
         case linked(Attempt, Standing)
         case links(Standing)
@@ -92,6 +98,8 @@ package struct DialPlan: Sendable {
     private var networks: [NetworkPrefix] = []
     private var standing = Standing.none
     package private(set) var underWay: [Attempt] = []
+    /// The tiers of links that dials have led to and that are neither admitted nor refused yet, by the dials' numbers.
+    private var arrived: [Int: Int] = [:]
     private var nextNumber = 0
     private var groupStarts: [Rank: Duration] = [:]
     private var lastStarts: [Rank: Duration] = [:]
@@ -159,8 +167,9 @@ package struct DialPlan: Sendable {
             actions += cancel(underWay.filter { $0.group != .radio }, at: now)
             tries.reset(isNewNetwork: true, at: now)
         case .failed(let attempt, let failure): failed(attempt, failure, at: now)
+        case .arrived(let attempt, let tier): if underWay.contains(attempt) { arrived[attempt.number] = tier }
         case .linked(let attempt, let standing):
-            actions += linked(attempt, at: now) + changed(to: standing, at: now)
+            actions += linked(attempt, standing, at: now) + changed(to: standing, at: now)
         case .links(let standing): actions += changed(to: standing, at: now)
         case .asked: tries.reset(isNewNetwork: false, at: now)
         case .time: break
@@ -183,13 +192,15 @@ package struct DialPlan: Sendable {
             jitter: jitter.next(), at: now)
     }
 
-    private mutating func linked(_ attempt: Attempt, at now: Duration) -> [Action] {
+    private mutating func linked(_ attempt: Attempt, _ standing: Standing, at now: Duration) -> [Action] {
         guard remove(attempt) else { return [] }
         tries.linked(attempt.target, at: now)
         linkedTarget = attempt.target
         if attempt.isFurther { furtherDue = now + settings.furtherPause }
         guard !attempt.isFurther else { return [] }
-        return cancel(underWay.filter { $0.group >= attempt.group && !$0.isFurther }, at: now)
+        return cancel(
+            underWay.filter { $0.group >= attempt.group && !$0.isFurther && !isDecidedElsewhere($0, standing) }, at: now
+        )
     }
 
     private mutating func changed(to standing: Standing, at now: Duration) -> [Action] {
@@ -199,7 +210,8 @@ package struct DialPlan: Sendable {
             furtherDue = now + (standing.isDialler ? settings.furtherPause : settings.furtherPatience)
         }
         let unwanted = underWay.filter { attempt in
-            attempt.isFurther ? !standing.isConnected || standing.further == 0 : !isWished(attempt.group)
+            guard !isDecidedElsewhere(attempt, standing) else { return false }
+            return attempt.isFurther ? !standing.isConnected || standing.further == 0 : !isWished(attempt.group)
         }
         let actions = cancel(unwanted, at: now)
         if wasConnected, !standing.isConnected {
@@ -216,7 +228,14 @@ package struct DialPlan: Sendable {
     private mutating func remove(_ attempt: Attempt) -> Bool {
         guard let index = underWay.firstIndex(of: attempt) else { return false }
         underWay.remove(at: index)
+        arrived[attempt.number] = nil
         return true
+    }
+
+    /// Whether a dial has led to a link that the rule of links takes or refuses.
+    private func isDecidedElsewhere(_ attempt: Attempt, _ standing: Standing) -> Bool {
+        guard let tier = arrived[attempt.number], let best = standing.tier else { return false }
+        return tier <= best
     }
 
     private mutating func cancel(_ attempts: [Attempt], at now: Duration) -> [Action] {
