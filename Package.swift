@@ -57,7 +57,7 @@ let layers = [
             .target(name: "Phrases"),
             .target(name: "Spelling"),
             .target(name: "TOML", dependencies: ["Phrases"]),
-            .target(name: "Thumbnails", dependencies: ["Cryptography"]),
+            .target(name: "Thumbnails", dependencies: ["CZlib", "Cryptography"]),
             .target(name: "ControlAPI", dependencies: ["Arithmetic", "Phrases", "Trimming"]),
             // What is wrong with a device, and what would help.
             .target(name: "Diagnosis", dependencies: ["ControlAPI", "Phrases", "Trimming"], exclude: ["vocabulary"]),

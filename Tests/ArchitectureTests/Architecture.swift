@@ -45,7 +45,7 @@ struct Architecture {
             "Transport": ["Phrases"],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography", "Phrases"],
-            "Thumbnails": ["Cryptography"],
+            "Thumbnails": ["CZlib", "Cryptography"],
             "TOML": ["Phrases"],
             "TransportVirtual": ["Arithmetic", "Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd", "Threads"],

@@ -81,9 +81,8 @@ import Transport
             board = ThumbnailBoard(
                 ThumbnailBoard.Environment(maker: maker, shared: nil, logger: Logger(label: "test")),
                 cache: ThumbnailCache(directory: directory + "/cache", byteLimit: 1 << 20))
-            subject = ThumbnailSubject(
-                folder: FolderID("f"), file: file, holders: [ThumbnailBoardTests.device],
-                name: try #require(ThumbnailName(blocksHash: hash)))
+            subject = try #require(
+                ThumbnailSubject(folder: FolderID("f"), file: file, holders: [ThumbnailBoardTests.device]))
             (self.holder, self.time, self.directory) = (holder, time, directory)
         }
 

@@ -67,9 +67,8 @@ import Transport
             fetching: fetching, keep: { _, _ in }, sandbox: ThumbnailSandbox(now: { .zero }),
             workDirectory: directory, limits: ThumbnailMaker.Limits(usual: 1 << 20, slow: 256 << 10),
             isMetered: { isMetered })
-        let subject = ThumbnailSubject(
-            folder: FolderID("f"), file: file, holders: [Self.device],
-            name: try #require(ThumbnailName(blocksHash: hash)))
+        let subject = try #require(
+            ThumbnailSubject(folder: FolderID("f"), file: file, holders: [Self.device]))
         let result: Result<[UInt8]?, any Error>
         do { result = .success(try await maker.make(subject)) } catch { result = .failure(error) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)

@@ -11,6 +11,9 @@ package enum MountRequest: Equatable, Sendable {
     case read(handle: UInt64, offset: UInt64, count: UInt32)
     case close(handle: UInt64)
     case space
+    /// A program that makes thumbnails was refused a version of a file. Answered `done` once another thumbnail is there, or none
+    /// will be.
+    case thumbnail(path: String, version: UInt64)
     /// The value of `user.synctrain.` and this name.
     case attribute(path: String, name: String)
     /// The answer to this request is not wanted any more.
@@ -36,7 +39,7 @@ package enum MountRequest: Equatable, Sendable {
     private enum Kind: UInt8 {
         case hello = 1, list, look, open, read, close, space, attribute, cancel
         case openWriting, change, makeDirectory, makeSymlink, remove, rename, synchronize, setAttribute
-        case ping
+        case ping, thumbnail
     }
 
     package func frame(number: UInt64) -> MountFrame {
@@ -74,6 +77,10 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(handle)
         case .space: kind = .space
         case .ping: kind = .ping
+        case .thumbnail(let path, let version):
+            kind = .thumbnail
+            writer.write(path)
+            writer.write(version)
         case .attribute(let path, let name):
             kind = .attribute
             writer.write(path)
@@ -112,6 +119,7 @@ package enum MountRequest: Equatable, Sendable {
         case .close: self = .close(handle: try reader.integer())
         case .space: self = .space
         case .ping: self = .ping
+        case .thumbnail: self = .thumbnail(path: try reader.path(), version: try reader.integer())
         case .attribute: self = .attribute(path: try reader.path(), name: try reader.path())
         case .cancel: self = .cancel(number: try reader.integer())
         default: self = try Self.change(kind, &reader)
@@ -171,7 +179,7 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(value)
             return .setAttribute
         // All others are written by `frame`.
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping: return .space
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail: return .space
         }
     }
 
@@ -196,7 +204,7 @@ package enum MountRequest: Equatable, Sendable {
             return .setAttribute(
                 path: try reader.path(), name: try reader.path(),
                 value: try reader.bytes(atMost: MountLimits.attributeByteCount))
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping:
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail:
             throw MountProtocolError(.unknownKind)
         }
     }

@@ -2,13 +2,14 @@
 package enum Callers {
     /// Programs that read every file they see, without anyone having asked for it: what is not here is refused to them. As
     /// /proc/PID/comm has them, at most 15 bytes. A rule by name can be fooled; it saves traffic and protects nothing.
-    private static let scanners: Set = [
-        // Thumbnails.
-        "gdk-pixbuf-thum", "totem-video-thu", "ffmpegthumbnail", "ffmpegthumbnai", "tumblerd", "evince-thumbnai",
-        "gnome-thumbnail", "gsf-office-thum", "glycin-image-rs", "kioworker", "thumbnail.so",
+    private static let scanners: Set = thumbnailers.union([
         // Indexes of contents.
         "tracker-extract", "tracker-miner-f", "localsearch-3", "localsearch-ext", "baloo_file_extr", "baloo_file",
         "recollindex",
+    ])
+    private static let thumbnailers: Set = [
+        "gdk-pixbuf-thum", "totem-video-thu", "ffmpegthumbnail", "ffmpegthumbnai", "tumblerd", "evince-thumbnai",
+        "gnome-thumbnail", "gsf-office-thum", "glycin-image-rs", "kioworker", "thumbnail.so",
     ]
 
     /// - Parameters:
@@ -25,6 +26,13 @@ package enum Callers {
             }
         }
         return scanners.contains(command)
+    }
+
+    /// Whether it is one of the programs that a file manager starts to make a thumbnail.
+    ///
+    /// - Parameter command: /proc/PID/comm of proc_pid_comm(5).
+    package static func isThumbnailer(command: String) -> Bool {
+        thumbnailers.contains(String(command.prefix { $0 != "\n" }))
     }
 
     /// The process that a thread belongs to.

@@ -44,6 +44,12 @@ package struct ThumbnailCommand: Equatable, Sendable {
         return ThumbnailCommand(tool: .picture, words: words, input: input)
     }
 
+    /// Makes a PNG of a thumbnail.
+    /// - Parameter input: the file, absolute.
+    package static func png(_ input: String) -> ThumbnailCommand {
+        ThumbnailCommand(tool: .picture, words: ["copy", inside, ".png[strip]"], input: input)
+    }
+
     /// Makes a thumbnail of a film's first key frame.
     /// - Parameter input: the file, absolute; what is not needed of it may be a hole.
     package static func film(_ input: String, in container: MediaKind.FilmContainer) -> ThumbnailCommand {

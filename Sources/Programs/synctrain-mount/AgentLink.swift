@@ -325,6 +325,11 @@ enum Caller {
         return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0, names) } ?? false
     }
 
+    static func isThumbnailer(_ process: pid_t) -> Bool {
+        guard process > 0 else { return false }
+        return read("/proc/\(process)/comm").map { Callers.isThumbnailer(command: $0) } ?? false
+    }
+
     private static func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -118,6 +118,9 @@ package final class ThumbnailBoard: Sendable {
         }
     }
 
+    /// A PNG of a thumbnail; nil if none can be made of it. Throws what `ThumbnailMaker.png(of:)` throws.
+    func png(of thumbnail: [UInt8]) async throws -> [UInt8]? { try await environment.maker.png(of: thumbnail) }
+
     /// Ends all that is under way; nothing is made any more.
     package func close() {
         let (tasks, waiting) = state.withLock { state in

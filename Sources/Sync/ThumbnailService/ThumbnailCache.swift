@@ -54,15 +54,18 @@ package final class ThumbnailCache: Sendable {
     }
 
     /// False if it could not be written.
-    package static func write(_ bytes: [UInt8], to path: String, in root: RootDirectory, durability: Durability) -> Bool
-    {
+    /// - Parameter permissions: nil for those that files of folders get.
+    package static func write(
+        _ bytes: [UInt8], to path: String, in root: RootDirectory, permissions: UInt32? = nil, durability: Durability
+    ) -> Bool {
         do {
             let path = try RelativePath(parsing: path)
             if let parent = path.parent { _ = try root.createDirectories(parent) }
             let staged = try root.stage(path, resuming: false)
             do {
                 try staged.write(bytes, at: 0)
-                _ = try staged.commit(replacing: .anything, permissions: nil, modified: nil, durability: durability)
+                _ = try staged.commit(
+                    replacing: .anything, permissions: permissions, modified: nil, durability: durability)
             } catch {
                 try staged.discard()
                 return false

@@ -66,6 +66,19 @@ package struct ThumbnailMaker: Sendable {
         return made.flatMap { ThumbnailCheck.isThumbnail($0) ? $0 : nil }
     }
 
+    /// A PNG of a thumbnail; nil if none can be made of it.
+    ///
+    /// - Throws: `ControlError` of the code `thumbnails-off`; `CancellationError`; what the disk says.
+    package func png(of thumbnail: [UInt8]) async throws -> [UInt8]? {
+        try await sandbox.check(.picture)
+        let input = try await threads.runIfActive {
+            try ThumbnailInput(in: workDirectory, size: Int64(thumbnail.count), blockSize: thumbnail.count)
+        }
+        defer { input.remove() }
+        try await threads.runIfActive { try input.replace(with: thumbnail) }
+        return try await sandbox.run(.png(input.path))
+    }
+
     // MARK: pictures
 
     private func picture(
@@ -178,12 +191,16 @@ private final class ThumbnailSource: Sendable {
     private func allow(_ cost: Int64) throws(ControlError) {
         guard cost > 0 else { return }
         let limit = isEachByteFelt ? maker.limits.slow : maker.limits.usual
-        guard spent.add(cost, upTo: limit) else {
-            let key = isEachByteFelt ? "fetch-limit-slow" : "fetch-limit"
+        let own = subject.fetchLimit ?? .max
+        guard spent.add(cost, upTo: min(limit, own)) else {
+            let (key, section) =
+                own < limit
+                ? ("thumbnail-limit", "[mount]")
+                : (isEachByteFelt ? "fetch-limit-slow" : "fetch-limit", "[thumbnails]")
             throw ControlError(
                 .noThumbnail,
-                "a thumbnail of \(subject.file.name) needs more than \(limit) bytes from other devices; raise \(key) in "
-                    + "[thumbnails], or fetch the file", path: subject.file.name)
+                "a thumbnail of \(subject.file.name) needs more than \(min(limit, own)) bytes from other devices; raise "
+                    + "\(key) in \(section), or fetch the file", path: subject.file.name)
         }
     }
 

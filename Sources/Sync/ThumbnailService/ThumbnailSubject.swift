@@ -9,12 +9,19 @@ package struct ThumbnailSubject: Hashable, Sendable {
     package var holders: [DeviceID]
     /// Of its content.
     package var name: ThumbnailName
+    /// Bytes that may come from other devices for it, where that is less than the configuration allows.
+    package var fetchLimit: Int64?
 
-    package init(folder: FolderID, file: FileInfo, holders: [DeviceID], name: ThumbnailName) {
+    /// Nil for what gets no thumbnail, by its name or kind.
+    package init?(folder: FolderID, file: FileInfo, holders: [DeviceID], fetchLimit: Int64? = nil) {
+        guard file.kind == .file, MediaKind.isLikely(path: file.name), let hash = file.blocksHash,
+            let name = ThumbnailName(blocksHash: hash)
+        else { return nil }
         self.folder = folder
         self.file = file
         self.holders = holders
         self.name = name
+        self.fetchLimit = fetchLimit
     }
 
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }

@@ -5,6 +5,7 @@ import MountProtocol
 import MountServer
 import Pairing
 import SyncDecisions
+import ThumbnailService
 import Transport
 
 /// What the agent answers, and by whom.
@@ -143,6 +144,11 @@ extension Agent {
         let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
         let (mounts, configuration) = (mounts, configuration)
         let machine = setup.machine
+        let desktop =
+            configuration.atStart.thumbnails.isEnabled
+            ? setup.places.desktopThumbnails.map {
+                DesktopThumbnails(thumbnails, directory: $0, threads: entries.fetching.threads)
+            } : nil
         return MountServer(
             path: setup.places.mountSocket, logger: setup.logger,
             followSleep: { sleep in
@@ -164,7 +170,11 @@ extension Agent {
                 folder: folder, entries: entries, cache: cache, transfers: transfers,
                 terms: MountTerms(
                     readers: mount.readers, settings: { MountSettings(configuration.current.mounting) },
-                    changed: mount.changed, ended: { mounts.leave(number) }))
+                    changed: mount.changed,
+                    thumbnails: MountThumbnails.Terms(
+                        desktop: desktop, directory: greeting.origin.directory,
+                        fetchLimit: { configuration.current.mounting.thumbnailLimit }),
+                    ended: { mounts.leave(number) }))
         }
     }
 

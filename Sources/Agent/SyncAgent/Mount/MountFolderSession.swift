@@ -22,6 +22,7 @@ struct MountTerms: Sendable {
     var settings: @Sendable () -> MountSettings
     /// Notified when that may have changed.
     var changed: Signal
+    var thumbnails: MountThumbnails.Terms
     /// The mount is connected no more.
     var ended: @Sendable () -> Void
 }
@@ -44,6 +45,7 @@ final class MountFolderSession: MountSession {
     private let recent: RecentBlocks
     private let ahead: SmallFilesAhead
     private let changes: ProgramChanges
+    private let thumbnails: MountThumbnails
 
     private struct Reading {
         var reader: VersionReader
@@ -71,6 +73,8 @@ final class MountFolderSession: MountSession {
         listing = MountListing(entries: entries, folder: folder)
         recent = RecentBlocks()
         ahead = SmallFilesAhead(listing: listing, cache: cache, recent: recent)
+        thumbnails = MountThumbnails(
+            folder: folder.id, index: entries.index, clock: entries.fetching.time.clock, terms: terms.thumbnails)
         changes = ProgramChanges(
             folder: folder, entries: entries, listing: listing, environment: Self.patient(entries.fetching, settings))
     }
@@ -133,6 +137,9 @@ final class MountFolderSession: MountSession {
             }
             return MountReply(.done)
         case .space: return MountReply(.space(try await space()))
+        case .thumbnail(let path, let version):
+            try await thumbnails.offer(path, version: version)
+            return MountReply(.done)
         case .attribute(let path, let name): return MountReply(.bytes(try await attribute(path, name)))
         case .openWriting(let path, let version, let disk, let opening, let permissions):
             return try await changes.openWriting(path, version: version, disk: disk, opening, permissions: permissions)
@@ -179,6 +186,7 @@ final class MountFolderSession: MountSession {
         await withDiscardingTaskGroup { group in
             group.addTask { for await change in stream { gathering.add(change) } }
             group.addTask { await self.sendSettings(send) }
+            group.addTask { await self.thumbnails.run() }
             while !Task.isCancelled {
                 await gathering.wait()
                 try? await clock.sleep(for: Self.changePause)

@@ -60,6 +60,7 @@ export const labels = {
   "mount.patience": t`Mount: patience`,
   "mount.read-budget": t`Mount: read budget`,
   "mount.scanners": t`Mount: scanners`,
+  "mount.thumbnail-limit": t`Mount: thumbnail limit`,
   name: t`Name`,
   "network.connections": t`Network: connections`,
   "network.port-mapping": t`Network: port mapping`,

@@ -113,6 +113,8 @@ enum DefaultConfiguration {
         # More programs that read all files they see, as `ps -e` names them, and may not download: ["indexer"]; "!tumblerd" lets
         # one of the known ones download.
         scanners = []
+        # Maximum download for one thumbnail of a file that is not here, when a file manager shows it; 0: no such thumbnails.
+        thumbnail-limit = "256 KiB"
 
         [limits]
         # Upload and download limits for all links except Bluetooth, for example "2 MiB/s"; 0: no limit.

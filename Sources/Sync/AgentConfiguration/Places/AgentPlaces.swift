@@ -25,6 +25,8 @@ package struct AgentPlaces: Equatable, Sendable {
     package let thumbnails: String
     /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
     package let thumbnailWork: String
+    /// Where the user's file managers keep thumbnails, whatever the agent's home is; nil if nobody knows.
+    package let desktopThumbnails: String?
     package let controlSocket: String
     /// What mounts connect to, beside it.
     package let mountSocket: String
@@ -49,13 +51,18 @@ package struct AgentPlaces: Equatable, Sendable {
     ) throws(ConfigurationError) -> AgentPlaces {
         let userHome = [environment["HOME"], accountHome].lazy.compactMap { $0 }.first { $0.hasPrefix("/") }
             .map { withoutTrailingSlash($0) }
+        let ownCache = userHome.map { ($0 == "/" ? "" : $0) + "/.cache" }
+        let userCache =
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? withoutTrailingSlash($0) : nil } ?? ownCache
         if let home {
             guard !home.isEmpty else {
                 throw ConfigurationError(.noPlace, "--home is empty; give it a directory")
             }
-            return try below(home, userHome: userHome)
+            return try below(home, userHome: userHome, userCache: userCache)
         }
-        if let home = environment["SYNCTRAIN_HOME"], !home.isEmpty { return try below(home, userHome: userHome) }
+        if let home = environment["SYNCTRAIN_HOME"], !home.isEmpty {
+            return try below(home, userHome: userHome, userCache: userCache)
+        }
 
         func directory(_ variable: String, _ fallback: String) throws(ConfigurationError) -> String {
             if let value = environment[variable], value.hasPrefix("/") {
@@ -72,7 +79,8 @@ package struct AgentPlaces: Equatable, Sendable {
         }
         return try AgentPlaces(
             configuration: directory("XDG_CONFIG_HOME", ".config"), state: state,
-            cache: directory("XDG_CACHE_HOME", ".cache"), runtime: runtime ?? state, home: nil, userHome: userHome)
+            cache: directory("XDG_CACHE_HOME", ".cache"), runtime: runtime ?? state, home: nil, userHome: userHome,
+            userCache: userCache)
     }
 
     /// Why there is no directory for the files: what is wrong with the variables that would name it.
@@ -113,7 +121,9 @@ package struct AgentPlaces: Equatable, Sendable {
         }
     }
 
-    private static func below(_ home: String, userHome: String?) throws(ConfigurationError) -> AgentPlaces {
+    private static func below(
+        _ home: String, userHome: String?, userCache: String?
+    ) throws(ConfigurationError) -> AgentPlaces {
         var path = home
         if !home.hasPrefix("/") {
             guard let current = getcwd(nil, 0) else {
@@ -131,11 +141,12 @@ package struct AgentPlaces: Equatable, Sendable {
         let directory = "/" + parts.joined(separator: "/")
         return try AgentPlaces(
             configuration: directory, state: directory, cache: directory, runtime: directory, home: directory,
-            userHome: userHome)
+            userHome: userHome, userCache: userCache)
     }
 
     private init(
-        configuration: String, state: String, cache: String, runtime: String, home: String?, userHome: String?
+        configuration: String, state: String, cache: String, runtime: String, home: String?, userHome: String?,
+        userCache: String?
     ) throws(ConfigurationError) {
         configurationFile = configuration + "/config.toml"
         certificate = state + "/cert.pem"
@@ -151,6 +162,7 @@ package struct AgentPlaces: Equatable, Sendable {
         blockCache = cache + "/blocks"
         thumbnails = cache + "/thumbnails"
         thumbnailWork = cache + "/thumbnails.work"
+        desktopThumbnails = userCache.map { $0 + "/thumbnails" }
         controlSocket = runtime + "/agent.sock"
         mountSocket = runtime + "/mount.sock"
         runtimeDirectory = runtime

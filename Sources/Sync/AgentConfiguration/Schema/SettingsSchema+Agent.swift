@@ -135,6 +135,9 @@ extension SettingsSchema {
             "mount.scanners", \.mounting.scanners,
             "More programs that may not download by reading; !name: one that may."
         ).advanced,
+        .size(
+            "mount.thumbnail-limit", \.mounting.thumbnailLimit,
+            "Maximum download for one thumbnail in a file manager of a file that is not here; 0: none."),
     ]
 
     private static let limits: [Setting<Configuration>] = [

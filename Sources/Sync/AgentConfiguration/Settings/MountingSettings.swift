@@ -11,9 +11,14 @@ package struct MountingSettings: Equatable, Sendable {
     package var readBudget: Int64
     /// Programs that get nothing that is not here, by their names in /proc, beside those that are known; `!name` does get it.
     package var scanners: [String]
+    /// Bytes that may come from other devices for one thumbnail that a file manager wants; 0 for no thumbnails.
+    package var thumbnailLimit: Int64
 
-    package init(patience: Int = 20, readBudget: Int64 = 0, scanners: [String] = []) {
+    package init(
+        patience: Int = 20, readBudget: Int64 = 0, scanners: [String] = [], thumbnailLimit: Int64 = 256 << 10
+    ) {
         (self.patience, self.readBudget, self.scanners) = (patience, readBudget, scanners)
+        self.thumbnailLimit = thumbnailLimit
     }
 
     /// The first rule that is broken, and the key.
@@ -88,11 +93,12 @@ package struct FolderMount: Equatable, Sendable {
 
 extension SettingsTable {
     func mounting() throws(ConfigurationError) -> MountingSettings {
-        try allow(["patience", "read-budget", "scanners"])
+        try allow(["patience", "read-budget", "scanners", "thumbnail-limit"])
         var settings = MountingSettings()
         if let seconds = try int("patience") { settings.patience = seconds }
         if let budget = try byteCount("read-budget") { settings.readBudget = budget }
         if let scanners = try strings("scanners") { settings.scanners = scanners }
+        if let limit = try byteCount("thumbnail-limit") { settings.thumbnailLimit = limit }
         return settings
     }
 

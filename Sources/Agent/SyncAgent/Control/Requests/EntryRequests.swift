@@ -120,13 +120,10 @@ struct EntryRequests: RequestGroup {
                 .noSuchPath, "\(path) is not in the index of \(folder.id); `synctrain search` finds names",
                 path: path)
         }
-        guard file.kind == .file, MediaKind.isLikely(path: path), let hash = file.blocksHash,
-            let name = ThumbnailName(blocksHash: hash)
-        else {
+        guard let subject = ThumbnailSubject(folder: folder.id, file: file, holders: found.holders) else {
             throw ControlError(
                 .noThumbnail, "\(path): no thumbnail, because its name is not that of a picture or film", path: path)
         }
-        return try await thumbnails.thumbnail(
-            of: ThumbnailSubject(folder: folder.id, file: file, holders: found.holders, name: name))
+        return try await thumbnails.thumbnail(of: subject)
     }
 }
