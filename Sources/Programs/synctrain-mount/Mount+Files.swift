@@ -38,8 +38,8 @@ extension Mount {
                             generation: answer.generation, caller: caller))
                 default: return request.fail(EIO)
                 }
+            // The file manager looks for the agent's thumbnail as soon as this program has failed.
             case .failure(.noData) where Caller.isThumbnailer(request.caller):
-                // The file manager looks for the agent's thumbnail as soon as this program has failed.
                 let wish = MountRequest.thumbnail(path: node.path, version: node.entry.version)
                 return ask(wish, for: request, within: MountDeadlines.metadata) { _ in request.fail(ENODATA) }
             case .failure(let failure): return failOpening(request, node.path, failure)

@@ -94,8 +94,7 @@ final class Mount: Sendable {
         _ question: MountRequest, for request: Request, within limit: Duration, isRepeatable: Bool = true,
         answer: @escaping @Sendable (Result<AgentLink.Answer, MountFailure>) -> Void
     ) {
-        let number = agent.number()
-        let caller = request.caller
+        let (number, caller) = (agent.number(), request.caller)
         // Called at once if the interrupt came before. The number is all that it needs, so nothing has to be kept for it.
         fuse_req_interrupt_func(
             request.raw,
