@@ -15,7 +15,10 @@ KEPT = ("Amsterdam", "Canal", "Dunes")
 
 def test_picture(module_lab):
     lab = module_lab
-    agent, peer = lab.agent("laptop"), lab.peer("nas")
+    agent, peer = lab.agent("laptop", start=False), lab.peer("nas")
+    # Both are the same user's, so the thumbnails of what is not here are the agent's.
+    agent.variables["XDG_CACHE_HOME"] = os.path.join(lab.directory("desktop"), "home/.cache")
+    agent.start()
     lab.introduce(agent, peer)
     root = lab.share(agent, "library", peer)
     shared = peer.folders["library"]

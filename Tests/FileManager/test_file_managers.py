@@ -10,6 +10,7 @@ from desktop import COMMANDS, Desktop
 from process import wait_until
 
 PICTURES = 1000
+PHOTOS = 6
 KINDS = [kind for kind in COMMANDS if shutil.which(COMMANDS[kind][0])]
 KEEP, FREE, SHOW = "Keep on this device", "Free space on this device", "Versions and devices…"
 
@@ -17,19 +18,25 @@ KEEP, FREE, SHOW = "Keep on this device", "Free space on this device", "Versions
 @pytest.fixture(scope="module")
 def setting(module_lab):
     lab = module_lab
-    agent, peer = lab.agent("laptop"), lab.peer("nas")
+    agent, peer = lab.agent("laptop", start=False), lab.peer("nas")
+    # Both are the same user's.
+    agent.variables["XDG_CACHE_HOME"] = os.path.join(lab.directory("desktop"), "home/.cache")
+    agent.start()
     lab.introduce(agent, peer)
     root = lab.share(agent, "library", peer)
     shared = peer.folders["library"]
-    picture = real_picture(lab)
+    picture = picture_of(lab, "plasma:blue-green")
     for number in range(PICTURES):
         # Each is content of its own: none comes with another.
         shared.add(f"Pictures/{number:04}.jpg", picture + number.to_bytes(4, "big"))
     for name in ("Films/holiday.bin", "Films/train.bin", "Papers/letter.txt", "Papers/unknown", "notes.txt"):
         shared.add(name, harness.pattern(300_000, len(name)))
+    red = picture_of(lab, "xc:red")
+    for number in range(PHOTOS):
+        shared.add(f"Photos/{number}.jpg", red + number.to_bytes(4, "big"))
     session = peer.dial_until(agent.address)
     session.send_index("library")
-    agent.wait_global("library", PICTURES + 5)
+    agent.wait_global("library", PICTURES + PHOTOS + 5)
     directory = lab.path("Library")
     agent.run("mount", "library", directory)
     desktop = Desktop(lab.directory("desktop"), agent.socket)
@@ -38,9 +45,9 @@ def setting(module_lab):
     subprocess.run(["fusermount3", "-u", "-z", directory], check=False)
 
 
-def real_picture(lab):
+def picture_of(lab, content):
     path = lab.path("picture.jpg")
-    subprocess.run(["convert", "-size", "640x480", "plasma:blue-green", path], check=True)
+    subprocess.run(["convert", "-size", "640x480", content, path], check=True)
     with open(path, "rb") as file:
         return file.read()
 
@@ -54,7 +61,9 @@ def show(setting):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thousand_absent_pictures_cost_nothing(setting, show, kind, record_property):
-    _, _, session, _, directory, desktop = setting
+    """But for the agent's own thumbnails, which are switched off here."""
+    _, agent, session, _, directory, desktop = setting
+    agent.run("config", "set", "mount.thumbnail-limit", "0")
     before = len(session.requests)
     manager = show(kind, os.path.join(directory, "Pictures"))
     # They ask for one file after the other, in an order of their own, and make thumbnails meanwhile.
@@ -68,6 +77,27 @@ def test_a_thousand_absent_pictures_cost_nothing(setting, show, kind, record_pro
     if kind == "nautilus":
         assert len(shown) == PICTURES
         desktop.picture(os.path.join(desktop.place, "absent.png"))
+
+
+@pytest.mark.skipif("nautilus" not in KINDS, reason="needs Nautilus")
+def test_absent_photos_are_shown_by_the_agents_thumbnails(setting, show):
+    _, agent, session, root, directory, desktop = setting
+    agent.run("config", "set", "mount.thumbnail-limit", "256 KiB")
+    before = len(session.requests)
+    manager = show("nautilus", os.path.join(directory, "Photos"))
+    shot = os.path.join(desktop.place, "thumbnails.png")
+
+    def red():
+        """How much of the screen is."""
+        desktop.picture(shot)
+        share = subprocess.run(["convert", shot, "-fuzz", "10%", "-fill", "black", "+opaque", "red", "-fill", "white", "-opaque", "red",
+                                "-format", "%[fx:mean]", "info:"], check=True, capture_output=True).stdout
+        return float(share)
+    # 640 by 480, shrunk to about 96 pixels.
+    wait_until(lambda: red() > PHOTOS * 90 * 60 / (1000 * 640), 60, "the photos are seen", child=manager)
+    asked = [request["name"] for request in session.requests[before:]]
+    assert sorted(asked) == [f"Photos/{number}.jpg" for number in range(PHOTOS)], "each has one block"
+    assert not os.path.exists(os.path.join(root, "Photos"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
