@@ -163,7 +163,7 @@ extension MountFailure {
         case .absent: EXDEV
         case .readOnly: EROFS
         case .refused, .massDeletion: EPERM
-        case .overBudget: EDQUOT
+        case .overBudget, .selectionFull: EDQUOT
         case .noPermission: EACCES
         case .noSpace: ENOSPC
         case .busy: EBUSY
@@ -185,6 +185,8 @@ extension MountFailure {
                 + "mount to none, or to more bytes"
         case .stale: "a newer version has taken its place"
         default: "no device sent its bytes"
+        case .selectionFull:
+            ".stignore is full; to select the directory: synctrain select --while-space FOLDER:DIRECTORY"
         }
     }
 }

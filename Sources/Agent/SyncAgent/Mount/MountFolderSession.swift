@@ -321,6 +321,7 @@ extension MountFailure {
         default: self = .unreadable
         }
     }
+        case let error as IgnoreError where error.code == .tooLarge: self = .selectionFull
 
     private init(_ error: FileAccessError) {
         switch error.code {
