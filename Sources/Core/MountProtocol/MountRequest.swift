@@ -32,11 +32,13 @@ package enum MountRequest: Equatable, Sendable {
     case setAttribute(path: String, name: String, value: [UInt8])
     /// Answered at once by an agent that runs, whatever else it has to do.
     case ping
+    /// The last message of a mount that ends because somebody has unmounted it. It has no answer.
+    case goodbye
 
     private enum Kind: UInt8 {
         case hello = 1, list, look, open, read, close, space, attribute, cancel
         case openWriting, change, makeDirectory, makeSymlink, remove, rename, synchronize, setAttribute
-        case ping
+        case ping, goodbye
     }
 
     package func frame(number: UInt64) -> MountFrame {
@@ -74,6 +76,7 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(handle)
         case .space: kind = .space
         case .ping: kind = .ping
+        case .goodbye: kind = .goodbye
         case .attribute(let path, let name):
             kind = .attribute
             writer.write(path)
@@ -112,6 +115,7 @@ package enum MountRequest: Equatable, Sendable {
         case .close: self = .close(handle: try reader.integer())
         case .space: self = .space
         case .ping: self = .ping
+        case .goodbye: self = .goodbye
         case .attribute: self = .attribute(path: try reader.path(), name: try reader.path())
         case .cancel: self = .cancel(number: try reader.integer())
         default: self = try Self.change(kind, &reader)
@@ -171,7 +175,7 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(value)
             return .setAttribute
         // All others are written by `frame`.
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping: return .space
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .goodbye: return .space
         }
     }
 
@@ -196,7 +200,7 @@ package enum MountRequest: Equatable, Sendable {
             return .setAttribute(
                 path: try reader.path(), name: try reader.path(),
                 value: try reader.bytes(atMost: MountLimits.attributeByteCount))
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping:
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .goodbye:
             throw MountProtocolError(.unknownKind)
         }
     }

@@ -35,6 +35,8 @@ final class Mount: Sendable {
     let terms = ReadTerms()
     /// Whether the file system is mounted for writing.
     let isWritable = Atomic(false)
+    /// Whether the agent is of another version than this program: synctrain was updated meanwhile.
+    let isOutdated = Atomic(false)
     let (user, group) = (getuid(), getgid())
 
     init(socket: String, folder: String, origin: MountOrigin) {
@@ -75,6 +77,9 @@ final class Mount: Sendable {
         case .settings(let settings):
             terms.follow(settings)
             scanners.names.withLock { $0 = settings.scanners }
+        case .failed(.wrongVersion):
+            isOutdated.store(true, ordering: .relaxed)
+            kill(getpid(), SIGTERM)
         default: break
         }
     }
@@ -180,13 +185,13 @@ extension MountFailure {
         case .silence: "a device that has it sends nothing"
         case .heldByPolicy: "a policy keeps it off the connections that there are"
         case .noAgent: "the agent does not answer"
+        case .selectionFull:
+            ".stignore is full; to select the directory: synctrain select --while-space FOLDER:DIRECTORY"
         case .overBudget:
             "this program has downloaded as much within 10 minutes as the mount allows; set user.synctrain.budget of the "
                 + "mount to none, or to more bytes"
         case .stale: "a newer version has taken its place"
         default: "no device sent its bytes"
-        case .selectionFull:
-            ".stignore is full; to select the directory: synctrain select --while-space FOLDER:DIRECTORY"
         }
     }
 }

@@ -141,7 +141,7 @@ extension Agent {
     /// What mounts of folders ask, on a socket of its own.
     package var mountServer: MountServer {
         let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
-        let (mounts, configuration) = (mounts, configuration)
+        let (mounts, configuration, mountsChanged) = (mounts, configuration, mountKeeper.changed)
         let machine = setup.machine
         return MountServer(
             path: setup.places.mountSocket, logger: setup.logger,
@@ -158,13 +158,22 @@ extension Agent {
                 }
             }
         ) { greeting throws(MountFailure) in
-            guard let folder = finder.folders.folder(FolderID(greeting.folder)) else { throw .noSuchFolder }
+            guard let folder = finder.folders.folder(FolderID(greeting.folder)) else {
+                mounts.refused(greeting)
+                mountsChanged.notify()
+                throw .noSuchFolder
+            }
             let (number, mount) = mounts.enter(greeting)
+            mountsChanged.notify()
             return MountFolderSession(
                 folder: folder, entries: entries, cache: cache, transfers: transfers,
                 terms: MountTerms(
                     readers: mount.readers, settings: { MountSettings(configuration.current.mounting) },
-                    changed: mount.changed, ended: { mounts.leave(number) }))
+                    changed: mount.changed, unmounted: { mounts.unmounted(number) },
+                    ended: {
+                        mounts.leave(number)
+                        mountsChanged.notify()
+                    }))
         }
     }
 
