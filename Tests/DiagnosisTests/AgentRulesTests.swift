@@ -75,6 +75,15 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.database = .unreadable("the disk failed")
         },
         AgentCase(
+            "mount-answers", .warning, "docs: the mount on /m does not answer.", "synctrain unmount --lazy /m"
+        ) {
+            $0.status.mounts = [MountStatus(folder: "docs", directory: "/m", state: "not-answering")]
+        },
+        AgentCase("mount-problem", .warning, "docs: /m is not empty. Choose an empty directory.") {
+            let problem = ControlError(.alreadyExists, "/m is not empty. Choose an empty directory.")
+            $0.status.mounts = [MountStatus(folder: "docs", directory: "/m", state: "unmounted", problem: problem)]
+        },
+        AgentCase(
             "clock-skew", .warning, "The clock of nas is 5 min ahead of this one's.", "sudo timedatectl set-ntp true"
         ) {
             $0.skews = [.init(device: nas, seconds: 300)]

@@ -257,7 +257,7 @@ def test_who_started_a_scanner_is_refused_once(setting):
 def test_list_and_unmount(setting):
     lab, _, agent, _, _, directory = setting
     listed = json.loads(agent.run("mount", "--list", "--json").stdout)
-    assert {"directory": directory, "folder": "films", "access": "read-write"} in listed["mounts"]
+    assert {"directory": directory, "folder": "films", "state": "mounted", "access": "read-write"} in listed["mounts"]
     second = lab.path("second")
     assert agent.try_run("mount", "films", second, "--folder", "none").returncode == 64
     agent.run("mount", "films", second)

@@ -11,6 +11,7 @@ import time
 import harness
 import pytest
 from process import wait_until
+from test_mount import cached
 from test_mount_writing import Mounted, wait_equal
 
 pytestmark = pytest.mark.skipif(
@@ -48,6 +49,8 @@ def elsewhere(nodes):
     contents["sparse/zeros.bin"] = bytes(MIB)
     contents["sparse/holes.bin"] = bytes(MIB) + harness.pattern(300_000, 5) + bytes(2 * MIB) + b"end" + bytes(5000)
     contents["sparse/data.bin"] = harness.pattern(MIB, 6)
+    for number in range(30):
+        contents[f"tree/{number % 4}/{number}.bin"] = harness.pattern(10_000 * number + 1, number)
     mounted = Mounted(*nodes, "elsewhere", contents)
     yield mounted
     mounted.end()
@@ -189,3 +192,48 @@ def test_a_change_elsewhere_is_seen_within_a_second(elsewhere):
         wait_until(lambda: os.path.exists(path) and os.stat(path).st_size == number, 20, "the change is seen")
         pauses.append(time.monotonic() - known)
     assert min(pauses) < 1, pauses
+
+
+@pytest.mark.skipif(not shutil.which("gio"), reason="needs gio")
+def test_nothing_is_put_into_a_trash_that_all_devices_would_keep(elsewhere):
+    """File managers offer to delete then. A copy by gio is whole."""
+    wanted = harness.read(elsewhere.there("sparse/data.bin"))
+    copy = elsewhere.lab.path("by-gio")
+    run("gio", "copy", elsewhere.path("sparse/data.bin"), copy)
+    assert harness.read(copy) == wanted
+    assert f"standard::size: {len(wanted)}".encode() in run("gio", "info", elsewhere.path("sparse/data.bin"))
+    harness.write(elsewhere.path("here/trashed"), b"trashed")
+    for name in ("sparse/data.bin", "here/trashed"):
+        result = subprocess.run(["gio", "trash", elsewhere.path(name)], capture_output=True, check=False, timeout=60)
+        assert result.returncode != 0 and os.path.exists(elsewhere.path(name)), result.stderr
+    assert state(elsewhere, "sparse/data.bin") == "absent"
+    assert not [name for name in os.listdir(elsewhere.directory) if name.startswith(".Trash")]
+    run("gio", "remove", elsewhere.path("sparse/data.bin"))
+    elsewhere.wait_gone_there("sparse/data.bin")
+
+
+def test_a_tree_that_was_read_once_is_read_again_without_any_device(elsewhere):
+    """What asks for names and sizes fetches nothing: tar does not read what it writes to /dev/null."""
+    node, agent, tree, archive = elsewhere.node, elsewhere.agent, elsewhere.path("tree"), elsewhere.lab.path("tree.tar")
+    before, wanted = cached(agent), harness.regular_files(elsewhere.there("tree"))
+    run("tar", "-cf", "/dev/null", "-C", elsewhere.directory, "tree")
+    sizes = {path: size for size, path in (line.split(b"\t") for line in run("du", "-ab", tree).splitlines())}
+    assert sizes[os.fsencode(os.path.join(tree, "1/29.bin"))] == b"290001"
+    assert len(run("find", tree, "-type", "f", "-size", "+0").splitlines()) == len(wanted)
+    assert cached(agent) == before
+    run("tar", "-cf", archive, "-C", elsewhere.directory, "tree")
+    assert cached(agent) > before
+    node.change_device(agent.id, paused=True)
+    agent.wait_disconnected(node.id)
+    try:
+        run("tar", "-df", archive, "-C", elsewhere.directory)
+        run("grep", "-rc", "", tree)
+        packed = elsewhere.lab.path("tree.zip")
+        run("zip", "-qr", packed, "tree", cwd=elsewhere.directory)
+    finally:
+        node.change_device(agent.id, paused=False)
+    out = elsewhere.lab.directory("unpacked")
+    run("unzip", "-q", packed, "-d", out)
+    assert harness.regular_files(os.path.join(out, "tree")) == wanted
+    agent.wait_connected(node.id)
+    assert elsewhere.agent.records("stat", f"{elsewhere.folder}:tree/1/29.bin")[0]["state"] == "absent"

@@ -196,6 +196,25 @@ def test_what_another_program_has_just_written_into_the_folder_is_read_whole(wor
             assert file.read() == content
 
 
+def test_a_full_ignore_file_is_named(work):
+    """Each name that is made where nothing is selected takes two lines; a file of 1 MiB takes no more."""
+    ignored = os.path.join(work.local, ".stignore")
+    before = harness.read(ignored)
+    room = MIB - len(before) - 60
+    lines = b"".join(b"// " + b"x" * (min(60_000, room - start) - 4) + b"\n" for start in range(0, room - 100, 60_000))
+    harness.write(ignored, lines + before)
+    work.agent.run("scan", work.folder)
+    try:
+        refused(errno.EDQUOT, harness.write, work.path("old", "n" * 100), b"new")
+        assert not os.path.exists(os.path.join(work.local, "old", "n" * 100))
+        assert b"select --while-space" in os.getxattr(work.path("old"), "user.synctrain.error")
+    finally:
+        harness.write(ignored, before)
+        work.agent.run("scan", work.folder)
+    harness.write(work.path("old", "n" * 100), b"new")
+    work.wait_there("old/" + "n" * 100, b"new")
+
+
 def rchar(work):
     """The process of the mount counts the bytes that it reads."""
     with open(f"/proc/{process_of(work.directory)}/io", encoding="ascii") as file:

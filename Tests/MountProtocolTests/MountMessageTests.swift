@@ -19,7 +19,7 @@ import Testing
         .list(directory: "a/b", after: "c", limit: 1), .look(path: "a"),
         .open(path: "a", version: 3, disk: 4, onlyHere: true, MountCaller(group: .max, thread: 7)),
         .read(handle: 1, offset: .max, count: 1 << 20),
-        .close(handle: .max), .space, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
+        .close(handle: .max), .space, .goodbye, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
         .openWriting(path: "a", version: 3, disk: 4, [.creates, .isExclusive, .truncates], permissions: 0o600),
         .change(path: "a", MountChange(size: 1 << 40, permissions: 0, modified: .init(seconds: -1, nanoseconds: 5))),
         .change(path: "a", MountChange()), .makeDirectory(path: "d", permissions: 0o777),

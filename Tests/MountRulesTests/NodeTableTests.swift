@@ -149,4 +149,12 @@ import Testing
         for (number, count) in counts { table.forget(number, count) }
         #expect(table.count == 1)
     }
+
+    @Test(arguments: [
+        (".Trash", true), (".Trash-0", true), (".Trash-1000", true), (".Trash-", false), (".Trash-me", false),
+        ("d/.Trash-1000", false), (".Trash-1000/files", false), (".Trashes", false), ("Trash", false),
+    ])
+    func whichNamesFileManagersTakeForTheTrash(_ path: String, _ isTrash: Bool) {
+        #expect(TrashNames.isTrash(path) == isTrash)
+    }
 }

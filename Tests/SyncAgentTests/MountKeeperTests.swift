@@ -32,6 +32,9 @@ import Testing
 
         func refuse(_ error: ControlError?) { state.withLock { $0.refusal = error } }
 
+        /// One that was mounted before.
+        func outlived(_ mount: MountedFolder) { state.withLock { $0.mounted.append(mount) } }
+
         /// The mount's process ends.
         func end(_ directory: String, hasFailed: Bool) {
             let end = state.withLock { state in
@@ -97,6 +100,15 @@ import Testing
             try await body()
             for task in running { task.cancel() }
             for task in running { await task.value }
+        }
+
+        /// Until the keeper has looked at all that was so when this was called.
+        func settle() async {
+            let count = await keeper.settleCount
+            while await keeper.settleCount < count + 2, !Task.isCancelled {
+                changed.notify()
+                await Task.yield()
+            }
         }
 
         func waitUntil(_ condition: () async -> Bool) async {
@@ -179,6 +191,83 @@ import Testing
             try await world.keeper.mount(WantedMount(folder: "f", directory: "/m"))
             #expect(world.machine.mounted == ["/m"] && world.machine.starts == 4)
             await #expect(throws: ControlError.self) { try await world.keeper.unmount("f", at: "/n", isLazy: false) }
+        }
+    }
+
+    /// One that has outlived an agent: this one hears of it by its connection alone.
+    private func greeting(_ folder: String = "f") -> MountGreeting {
+        MountGreeting(folder: folder, origin: MountOrigin(directory: "/m"), process: 0)
+    }
+
+    @Test(arguments: [false, true]) func oneThatOutlivedAnAgentIsMountedAgainWhenItIsLost(_ isUnmounted: Bool) async {
+        let world = World()
+        world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
+        let (number, _) = world.board.enter(greeting())
+        world.want("/m")
+        await world.run {
+            await world.settle()
+            #expect(await world.keeper.statuses.first?.state == "mounted")
+            world.machine.end("/m", hasFailed: true)
+            if isUnmounted { world.board.unmounted(number) }
+            world.board.leave(number)
+            // Whatever else changes.
+            world.want("/m")
+            await world.settle()
+            if isUnmounted {
+                #expect(await world.keeper.statuses.first?.state == "unmounted")
+            } else {
+                await world.clock.advance(whenAsleep: 1)
+                await world.waitUntil { world.machine.mounted == ["/m"] }
+            }
+        }
+        #expect(world.machine.starts == (isUnmounted ? 0 : 1))
+    }
+
+    /// The agent waits two seconds for one that it finds mounted; who unmounts it within them is not to find it mounted again.
+    @Test func oneThatIsUnmountedAtOnceStaysSo() async {
+        let world = World()
+        world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
+        world.want("/m")
+        await world.run {
+            await world.settle()
+            let (number, _) = world.board.enter(greeting())
+            world.machine.end("/m", hasFailed: false)
+            world.board.unmounted(number)
+            world.board.leave(number)
+            await world.settle()
+            #expect(await world.keeper.statuses.first?.state == "unmounted")
+        }
+        #expect(world.machine.starts == 0)
+        #expect(world.clock.now.offset == .zero)
+    }
+
+    @Test func oneThatComesBackIsLeftAlone() async {
+        let world = World()
+        world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
+        let (number, _) = world.board.enter(greeting())
+        world.want("/m")
+        await world.run {
+            await world.settle()
+            #expect(await world.keeper.statuses.first?.state == "mounted")
+            world.board.leave(number)
+            await world.settle()
+            _ = world.board.enter(greeting())
+            await world.clock.advance(whenAsleep: 1)
+            await world.settle()
+        }
+        #expect(world.machine.starts == 0 && world.machine.mounted == ["/m"])
+    }
+
+    @Test(arguments: [false, true]) func whatShowsAFolderThatIsGoneIsUnmounted(_ isConnected: Bool) async {
+        let world = World()
+        world.want(nil)
+        for (directory, folder) in [("/m", "gone"), ("/other", "f")] {
+            world.machine.outlived(MountedFolder(directory: directory, folder: folder))
+        }
+        if isConnected { _ = world.board.enter(greeting("gone")) } else { world.board.refused(greeting("gone")) }
+        await world.run {
+            world.changed.notify()
+            await world.waitUntil { world.machine.mounted == ["/other"] }
         }
     }
 

@@ -139,6 +139,8 @@ final class MountConnection: Sendable {
         switch request {
         case .hello: reply(number, MountReply(.failed(.wrongVersion)))
         case .ping: reply(number, MountReply(.done))
+        // Before the connection is seen to end, which says nothing of why.
+        case .goodbye: _ = state.withLock { $0.session }?.answerNow(.goodbye)
         case .cancel(let number):
             let task = state.withLock { state in
                 if state.taken[number] != nil { state.taken[number] = true }

@@ -50,7 +50,7 @@ package struct AgentFacts: Sendable {
 
     package var findings: [DoctorFinding] {
         aboutDatabase + aboutClock + aboutNetwork + aboutDevices + aboutPending + aboutFolders + aboutWatching
-            + aboutBluetooth + aboutThumbnails
+            + aboutBluetooth + aboutThumbnails + aboutMounts
     }
 
     /// The name of a device as people know it.

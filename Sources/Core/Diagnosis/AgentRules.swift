@@ -225,4 +225,29 @@ extension AgentFacts {
                 why: Phrase("Pictures or films have no thumbnails."), remedy: Phrase("The message says what helps."))
         }
     }
+
+    // MARK: mounts
+
+    /// The codes of what is found of mounts that there are, and not of whether there can be any.
+    package static let mountCodes: Set = ["mount-answers", "mount-problem"]
+
+    var aboutMounts: [DoctorFinding] {
+        (status.mounts ?? []).compactMap { mount in
+            if mount.state == "not-answering" {
+                return DoctorFinding(
+                    .mount, "mount-answers", .warning, subject: mount.directory,
+                    Phrase("\(mount.folder): the mount on \(mount.directory) does not answer."),
+                    why: Phrase("Its process has ended or is stopped: programs that use the directory fail or wait."),
+                    remedy: Phrase("Unmount it, then mount it again."),
+                    command: "\(program) unmount --lazy \(ShellWord.quoted(mount.directory))")
+            }
+            return mount.problem.map { problem in
+                DoctorFinding(
+                    .mount, "mount-problem", .warning, subject: mount.directory,
+                    Phrase("\(mount.folder): \(problem.text.ended)"),
+                    why: Phrase("The mount is not as the configuration has it."),
+                    remedy: Phrase("The message says what helps."))
+            }
+        }
+    }
 }

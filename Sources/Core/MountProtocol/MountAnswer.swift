@@ -42,6 +42,8 @@ package enum MountFailure: UInt8, Error, CaseIterable, Sendable {
     case massDeletion
     /// The program has downloaded as much as the mount allows.
     case overBudget
+    /// `.stignore` has as many lines as it may have, so that no further name can be selected.
+    case selectionFull
 }
 
 /// What becomes of changes that programs make through a mount.

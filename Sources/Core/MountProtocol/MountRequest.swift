@@ -35,11 +35,13 @@ package enum MountRequest: Equatable, Sendable {
     case setAttribute(path: String, name: String, value: [UInt8])
     /// Answered at once by an agent that runs, whatever else it has to do.
     case ping
+    /// The last message of a mount that ends because somebody has unmounted it. It has no answer.
+    case goodbye
 
     private enum Kind: UInt8 {
         case hello = 1, list, look, open, read, close, space, attribute, cancel
         case openWriting, change, makeDirectory, makeSymlink, remove, rename, synchronize, setAttribute
-        case ping, thumbnail
+        case ping, thumbnail, goodbye
     }
 
     package func frame(number: UInt64) -> MountFrame {
@@ -81,6 +83,7 @@ package enum MountRequest: Equatable, Sendable {
             kind = .thumbnail
             writer.write(path)
             writer.write(version)
+        case .goodbye: kind = .goodbye
         case .attribute(let path, let name):
             kind = .attribute
             writer.write(path)
@@ -120,6 +123,7 @@ package enum MountRequest: Equatable, Sendable {
         case .space: self = .space
         case .ping: self = .ping
         case .thumbnail: self = .thumbnail(path: try reader.path(), version: try reader.integer())
+        case .goodbye: self = .goodbye
         case .attribute: self = .attribute(path: try reader.path(), name: try reader.path())
         case .cancel: self = .cancel(number: try reader.integer())
         default: self = try Self.change(kind, &reader)
@@ -179,7 +183,8 @@ package enum MountRequest: Equatable, Sendable {
             writer.write(value)
             return .setAttribute
         // All others are written by `frame`.
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail: return .space
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail, .goodbye:
+            return .space
         }
     }
 
@@ -204,7 +209,7 @@ package enum MountRequest: Equatable, Sendable {
             return .setAttribute(
                 path: try reader.path(), name: try reader.path(),
                 value: try reader.bytes(atMost: MountLimits.attributeByteCount))
-        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail:
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel, .ping, .thumbnail, .goodbye:
             throw MountProtocolError(.unknownKind)
         }
     }

@@ -50,6 +50,14 @@ package enum MountPoint {
         return name.elementsEqual(program.utf8) && last.elementsEqual(path.utf8)
     }
 
+    /// The agent's socket that such a process was given; nil if it is not in its words.
+    package static func socket(commandLine: [UInt8]) -> String? {
+        let words = commandLine.split(separator: 0)
+        guard let option = words.firstIndex(where: { $0.elementsEqual("--socket".utf8) }), option + 1 < words.count
+        else { return nil }
+        return String(decoding: words[option + 1], as: UTF8.self)
+    }
+
     private static func isBelow(_ path: String, _ directory: String) -> Bool {
         path.utf8.starts(with: (directory == "/" ? "/" : directory + "/").utf8)
     }

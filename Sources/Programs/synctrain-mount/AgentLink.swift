@@ -48,7 +48,8 @@ final class AgentLink: Sendable {
     private let numbers = Atomic<UInt64>(1)
     private let report: @Sendable (MountAnswer) -> Void
 
-    /// - Parameter report: is told what the agent says unasked, and `welcome` at each connection; does not block.
+    /// - Parameter report: is told what the agent says unasked, `welcome` at each connection, and `failed` where an agent refuses a
+    ///   mount that another one took; does not block.
     init(
         socket path: String, folder: String, origin: MountOrigin, report: @escaping @Sendable (MountAnswer) -> Void
     ) {
@@ -174,7 +175,12 @@ final class AgentLink: Sendable {
                         report(answer)
                         connected(socket)
                     } else {
-                        if case .failed(let failure) = answer { state.with { $0.refusal = failure } }
+                        guard case .failed(let failure) = answer else { return false }
+                        let wasWelcome = state.with { state in
+                            state.refusal = failure
+                            return state.generation > 0
+                        }
+                        if wasWelcome { report(answer) }
                         return false
                     }
                 }

@@ -62,7 +62,9 @@ extension Mount {
                     close(info.fh)
                     nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
                 }
-            case .failure(let failure): request.fail(failure.number)
+            case .failure(let failure):
+                if failure == .selectionFull { noteError(failure, of: parent) }
+                request.fail(failure.number)
             }
         }
     }

@@ -35,6 +35,8 @@ final class Mount: Sendable {
     let terms = ReadTerms()
     /// Whether the file system is mounted for writing.
     let isWritable = Atomic(false)
+    /// Whether the agent is of another version than this program: synctrain was updated meanwhile.
+    let isOutdated = Atomic(false)
     let (user, group) = (getuid(), getgid())
 
     init(socket: String, folder: String, origin: MountOrigin) {
@@ -75,6 +77,9 @@ final class Mount: Sendable {
         case .settings(let settings):
             terms.follow(settings)
             scanners.names.withLock { $0 = settings.scanners }
+        case .failed(.wrongVersion):
+            isOutdated.store(true, ordering: .relaxed)
+            kill(getpid(), SIGTERM)
         default: break
         }
     }
@@ -162,7 +167,7 @@ extension MountFailure {
         case .absent: EXDEV
         case .readOnly: EROFS
         case .refused, .massDeletion: EPERM
-        case .overBudget: EDQUOT
+        case .overBudget, .selectionFull: EDQUOT
         case .noPermission: EACCES
         case .noSpace: ENOSPC
         case .busy: EBUSY
@@ -179,6 +184,8 @@ extension MountFailure {
         case .silence: "a device that has it sends nothing"
         case .heldByPolicy: "a policy keeps it off the connections that there are"
         case .noAgent: "the agent does not answer"
+        case .selectionFull:
+            ".stignore is full; to select the directory: synctrain select --while-space FOLDER:DIRECTORY"
         case .overBudget:
             "this program has downloaded as much within 10 minutes as the mount allows; set user.synctrain.budget of the "
                 + "mount to none, or to more bytes"

@@ -127,16 +127,34 @@ enum MountProgram {
             var (signals, number) = (signals, CInt(0))
             while sigwait(&signals, &number) != 0 {}
             // What waits fails, then names and open files go with the process.
+            let isOutdated = mount.isOutdated.load(ordering: .relaxed)
+            if !isOutdated { mount.agent.tell(.goodbye) }
             mount.agent.end()
             fuse_session_exit(session.raw)
             fuse_session_unmount(session.raw)
-            exit(0)
+            if isOutdated { becomeInstalled() }
+            exit(isOutdated ? 1 : 0)
         }
         say(word, arguments?.ready ?? -1)
         _ = running.wait { $0 == 0 ? true : nil }
+        // The thread of signals does the rest.
+        while mount.isOutdated.load(ordering: .relaxed) { pause() }
+        mount.agent.tell(.goodbye)
         mount.agent.end()
         mount.invalidation.end()
         return true
+    }
+
+    /// Goes on as the program that is installed now, which mounts again. Returns only if that cannot be started.
+    private static func becomeInstalled() {
+        var words = CommandLine.arguments
+        // Who started this one has long been told.
+        if let place = words.firstIndex(of: "--ready") { words.removeSubrange(place...min(place + 1, words.count - 1)) }
+        say("The agent is of another version; this mount is made again by the program that is installed.", -1)
+        var vector = words.map { strdup($0) } + [nil]
+        // The socket of `auto_unmount` stays open: the helper at its other end unmounts what is there when it closes.
+        execv(words[0], &vector)
+        say("\(words[0]) cannot be started: \(String(cString: strerror(errno)))", -1)
     }
 
     private static func options(_ folder: String, isWritable: Bool) -> String {

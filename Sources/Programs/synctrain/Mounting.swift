@@ -73,26 +73,34 @@ enum Mounting {
     /// A mount whose process was killed answers nothing, and is in the way of the next. `auto_unmount` takes it away a moment later.
     private static func clearStale(_ path: String) {
         // One whose process is there is not looked into: if it is stopped, the answer never comes.
-        guard !isServed(path) else { return }
-        // Not `stat`, which the kernel may answer from memory. While the process is ending, this waits until it has.
-        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory >= 0 {
-            close(directory)
-        } else if errno == ENOTCONN || errno == ECONNABORTED {
-            _ = run(["-u", "-z", path])
-        }
+        if server(of: path) == nil, isAbandoned(path) { _ = run(["-u", "-z", path]) }
     }
 
-    /// Whether there is a process that mounts on the directory and goes on. One that is ending has no command line any more.
-    private static func isServed(_ path: String) -> Bool {
-        let manager = FileManager.default
-        return ((try? manager.contentsOfDirectory(atPath: "/proc")) ?? []).contains { process in
-            guard Int(process) != nil, let line = manager.contents(atPath: "/proc/\(process)/cmdline"),
-                MountPoint.isServer(commandLine: Array(line), of: path, program: program),
-                let status = manager.contents(atPath: "/proc/\(process)/status")
-            else { return false }
-            return !Callers.isDying(status: String(decoding: status, as: UTF8.self))
+    /// Whether nobody answers in a mount. For one without a `server` alone: who opens one whose process is stopped waits.
+    static func isAbandoned(_ path: String) -> Bool {
+        // Not `stat`, which the kernel may answer from memory. While the process is ending, this waits until it has.
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory < 0 else {
+            close(directory)
+            return false
         }
+        return errno == ENOTCONN || errno == ECONNABORTED
+    }
+
+    /// The process that mounts on the directory and goes on. One that is ending has no command line any more.
+    static func server(of path: String) -> MountServerProcess? {
+        let manager = FileManager.default
+        for name in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let process = Int32(name), let line = manager.contents(atPath: "/proc/\(name)/cmdline"),
+                MountPoint.isServer(commandLine: Array(line), of: path, program: program),
+                let status = manager.contents(atPath: "/proc/\(name)/status"),
+                !Callers.isDying(status: String(decoding: status, as: UTF8.self))
+            else { continue }
+            return MountServerProcess(
+                process: process, isStopped: RunningProgram.isRunning(process) == false,
+                socket: MountPoint.socket(commandLine: Array(line)))
+        }
+        return nil
     }
 
     private static func occupant(of path: String) -> MountPoint.Occupant {

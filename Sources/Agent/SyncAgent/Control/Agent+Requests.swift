@@ -142,7 +142,7 @@ extension Agent {
     /// What mounts of folders ask, on a socket of its own.
     package var mountServer: MountServer {
         let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
-        let (mounts, configuration) = (mounts, configuration)
+        let (mounts, configuration, mountsChanged) = (mounts, configuration, mountKeeper.changed)
         let machine = setup.machine
         let desktop =
             configuration.atStart.thumbnails.isEnabled
@@ -164,8 +164,13 @@ extension Agent {
                 }
             }
         ) { greeting throws(MountFailure) in
-            guard let folder = finder.folders.folder(FolderID(greeting.folder)) else { throw .noSuchFolder }
+            guard let folder = finder.folders.folder(FolderID(greeting.folder)) else {
+                mounts.refused(greeting)
+                mountsChanged.notify()
+                throw .noSuchFolder
+            }
             let (number, mount) = mounts.enter(greeting)
+            mountsChanged.notify()
             return MountFolderSession(
                 folder: folder, entries: entries, cache: cache, transfers: transfers,
                 terms: MountTerms(
@@ -174,7 +179,11 @@ extension Agent {
                     thumbnails: MountThumbnails.Terms(
                         desktop: desktop, directory: greeting.origin.directory,
                         fetchLimit: { configuration.current.mounting.thumbnailLimit }),
-                    ended: { mounts.leave(number) }))
+                    unmounted: { mounts.unmounted(number) },
+                    ended: {
+                        mounts.leave(number)
+                        mountsChanged.notify()
+                    }))
         }
     }
 

@@ -23,6 +23,8 @@ struct MountTerms: Sendable {
     /// Notified when that may have changed.
     var changed: Signal
     var thumbnails: MountThumbnails.Terms
+    /// The mount ends because somebody has unmounted it.
+    var unmounted: @Sendable () -> Void
     /// The mount is connected no more.
     var ended: @Sendable () -> Void
 }
@@ -108,6 +110,9 @@ final class MountFolderSession: MountSession {
         case .openWriting(let path, _, _, let opening, let permissions) where opening.contains(.creates):
             return try changes.createNow(path, opening, permissions: permissions)
         case .close(let handle): return changes.close(handle) ? MountReply(.done) : nil
+        case .goodbye:
+            terms.unmounted()
+            return MountReply(.done)
         default: return nil
         }
     }
@@ -123,7 +128,7 @@ final class MountFolderSession: MountSession {
     private func perform(_ request: MountRequest) async throws -> MountReply {
         switch request {
         // These are answered now, or by the connection.
-        case .hello, .cancel, .ping, .list, .look, .open: throw MountFailure.wrongVersion
+        case .hello, .cancel, .ping, .goodbye, .list, .look, .open: throw MountFailure.wrongVersion
         case .read(let handle, let offset, let count):
             guard let reading = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
             let bytes = try await reading.reader.read(Int64(clamping: offset), Int(count))
@@ -324,6 +329,7 @@ extension MountFailure {
         case let error as ControlError: self.init(error)
         case let error as ProgramRefusal: self.init(error)
         case let halt as FolderHalt where halt.isOverDeletions: self = .massDeletion
+        case let error as IgnoreError where error.code == .tooLarge: self = .selectionFull
         // A line of `.stignore`, or a name that no line can hold.
         case is IgnoreError: self = .refused
         default: self = .unreadable

@@ -31,6 +31,8 @@ actor MountKeeper {
     let time: AgentTime
     let logger: Logger
     private var kept: [String: Kept] = [:]
+    /// How often it has compared what there is with what is wanted; what waits for the next time counts from here.
+    private(set) var settleCount: UInt64 = 0
     /// One thing is done with mounts at a time.
     private let gate = Budget(limit: 1)
 
@@ -74,12 +76,53 @@ actor MountKeeper {
 
     private func settle() async {
         let (wanted, now) = (wanted, time.monotonic())
+        await endOrphans()
+        noteLost(now)
+        dropNeedlessTries()
         for (folder, mount) in kept where wanted[folder] != mount.wanted { await release(folder, mount) }
         for (folder, mount) in wanted where kept[folder] == nil {
             kept[folder] = Kept(wanted: mount, nextTry: now)
         }
         for (folder, mount) in kept where wanted[folder] == mount.wanted && mount.nextTry.map({ $0 <= now }) == true {
             await attempt(folder, mount)
+        }
+        settleCount &+= 1
+    }
+
+    /// Unmounts what shows a folder that the configuration has no more: nothing in it can be read, also by those who use it.
+    private func endOrphans() async {
+        let folders = Set(configuration.current.folders.map(\.id.rawValue))
+        let listed = Set((tools?.mounted() ?? []).map(\.directory))
+        let mounts = board.connected.map(\.greeting) + board.takeRefused()
+        for mount in mounts where !folders.contains(mount.folder) && listed.contains(mount.origin.directory) {
+            do {
+                try await end(at: mount.origin.directory, isLazy: true)
+            } catch {
+                logger.warning("\(mount.folder): \(ControlError(describing: error).message)")
+            }
+        }
+    }
+
+    /// A mount that has outlived an agent is not the child of this one, which hears only that its connection is lost. If it is not
+    /// back a moment later, its process was killed.
+    private func noteLost(_ now: MonotonicTime) {
+        for mount in board.takeLost() where tools?.isSupervised == false {
+            guard let known = kept[mount.folder], known.wanted.directory == mount.origin.directory, known.nextTry == nil
+            else { continue }
+            kept[mount.folder]?.failures = 1
+            kept[mount.folder]?.nextTry = now + MountRetry.pause(after: 0)
+        }
+    }
+
+    /// What is connected by now, or was unmounted by somebody meanwhile, is not mounted once more.
+    private func dropNeedlessTries() {
+        let (wanted, ended) = (wanted, board.takeEnded())
+        for (folder, mount) in kept where mount.nextTry != nil && wanted[folder] == mount.wanted {
+            if isMounted(mount.wanted) {
+                kept[folder] = Kept(wanted: mount.wanted)
+            } else if ended.contains(mount.wanted.directory) {
+                kept[folder]?.nextTry = nil
+            }
         }
     }
 

@@ -250,6 +250,8 @@ final class ProgramChanges: Sendable {
 
     func makeDirectory(_ path: String, permissions: UInt16) async throws -> MountReply {
         let name = try writable(path)
+        // What is put into it would stay on all devices; a file manager that finds no trash offers to delete.
+        guard !TrashNames.isTrash(path) else { throw MountFailure.refused }
         guard try await listing.look(path) == nil else { throw MountFailure.exists }
         if try isLeftOut(name) {
             try await claim(name, .directory(permissions: UInt32(permissions)), 0)

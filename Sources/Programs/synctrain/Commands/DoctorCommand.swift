@@ -89,8 +89,8 @@ struct Examination {
         let own = facts.findings
         do {
             var report = try await context.agent().call(Endpoints.doctor)
-            // Mounts are made by this program, with the programs that it finds.
-            report.findings.removeAll { $0.area == .mount }
+            // Mounts are made by this program, with the programs that it finds; how those that there are stand, the agent knows.
+            report.findings.removeAll { $0.area == .mount && !AgentFacts.mountCodes.contains($0.code) }
             return report.adding(own)
         } catch let error as ControlError where error.code == .noAgent {
             // What hinders the start is said already.

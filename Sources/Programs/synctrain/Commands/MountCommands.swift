@@ -89,7 +89,7 @@ struct MountCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
-        if list { return try showList(context) }
+        if list { return try await showList(context) }
         let status = try await context.agent().call(Endpoints.status)
         let place = try place(status, context)
         if atLogin { return try await mountAtLogin(place, context) }
@@ -175,10 +175,22 @@ struct MountCommand: RunnableCommand {
         return only
     }
 
-    private func showList(_ context: CommandContext) throws {
-        let mounts = try Mounting.all().map {
-            MountStatus(
-                directory: $0.directory, folder: $0.folder, access: Mounting.statedAccess(of: $0.directory))
+    private func showList(_ context: CommandContext) async throws {
+        let socket = MountPlaces(try context.places()).socket
+        let known: [ControlAPI.MountStatus]?
+        do { known = try await context.agent().call(Endpoints.mounts).mounts } catch { known = nil }
+        let mounts = try Mounting.all().map { mount in
+            let server = Mounting.server(of: mount.directory)
+            let said = known?.first { $0.directory == mount.directory && $0.folder == mount.folder }?.state
+            let state = MountServerState(
+                server, isAbandoned: server == nil && Mounting.isAbandoned(mount.directory), ownSocket: socket,
+                isAgentThere: known != nil, said: said.flatMap { MountStanding(rawValue: $0) })
+            // One that does not answer is not asked: who asks would wait, for ever if its process is stopped.
+            let access = state == .answers ? Mounting.statedAccess(of: mount.directory) : nil
+            return MountStatus(
+                directory: mount.directory, folder: mount.folder,
+                state: (state == .answers ? MountStanding.mounted : .notAnswering).rawValue, access: access,
+                trouble: Self.trouble(state, mount.directory))
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(MountStatuses(mounts: mounts)))
@@ -187,11 +199,27 @@ struct MountCommand: RunnableCommand {
         } else {
             for line in Table.lines(
                 mounts.map { mount in
-                    [mount.folder, context.style.name(mount.directory), mount.access ?? ""]
+                    [mount.folder, context.style.name(mount.directory), mount.trouble ?? mount.access ?? ""]
                 })
             {
                 try context.output.print(line)
             }
+        }
+    }
+}
+
+extension MountCommand {
+    /// Why programs wait or fail in a mount, and what helps; nil if they do not.
+    private static func trouble(_ state: MountServerState, _ directory: String) -> String? {
+        switch state {
+        case .answers: nil
+        case .isGone:
+            translated(
+                "does not answer: its process has ended. Use `synctrain unmount \(directory)`, then mount it again.")
+        case .isStopped(let process):
+            translated("does not answer: its process \(process) is stopped. Use `kill -CONT \(process)`.")
+        case .hasNoAgent: translated("does not answer: the agent does not run. Start it with `synctrain agent start`.")
+        case .isNotConnected: translated("does not answer: its process is not connected to the agent")
         }
     }
 }
@@ -204,8 +232,14 @@ private struct MountStatuses: Encodable {
 private struct MountStatus: Encodable {
     var directory: String
     var folder: String
-    /// Whether it can be written to, and why not; nil for another user's.
+    /// `mounted`, or `not-answering`: programs wait or fail there.
+    var state: String
+    /// Whether it can be written to, and why not; nil for another user's, and where nobody answers.
     var access: String?
+    /// Why nobody answers, and what helps.
+    var trouble: String?
+
+    private enum CodingKeys: CodingKey { case directory, folder, state, access }
 }
 
 struct UnmountCommand: RunnableCommand {

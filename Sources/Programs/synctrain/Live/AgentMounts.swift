@@ -32,7 +32,7 @@ struct AgentMounts: Sendable {
     var tools: MountTools {
         MountTools(
             mounted: { (try? Mounting.all()) ?? [] }, resolved: { Mounting.resolved($0) },
-            start: { try await start($0, folders: $1) },
+            start: { try await start($0, folders: $1) }, isSupervised: !mayMount,
             end: { directory, process, isLazy in
                 try await Mounting.end(
                     directory, typed: directory, isLazy: isLazy, process: mayMount ? 0 : process)
