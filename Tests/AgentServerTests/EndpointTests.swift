@@ -537,14 +537,15 @@ struct EntryLineTests {
         Entry(
             kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
             details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
-        waiting(.device, isAvailable: false), waiting(.space, short: 47 << 20), waiting(nil, isAvailable: true),
+        waiting(.device, isAvailable: false), waiting(.policy), waiting(.space, short: 47 << 20),
+        waiting(nil, isAvailable: true),
     ]
 
     /// A file with what says why it is not here.
     private static func waiting(_ cause: Entry.Cause?, short: Int64? = nil, isAvailable: Bool? = nil) -> Entry {
         var entry = Sample.file("far", state: .downloading)
-        (entry.waitsFor, entry.short, entry.isAvailable) = (cause, short, isAvailable)
-        entry.waiting = cause.map { "for \($0)" }
+        (entry.short, entry.isAvailable) = (short, isAvailable)
+        if let cause { entry.wait(for: cause, "for \(cause)") }
         return entry
     }
 

@@ -17,7 +17,7 @@ struct FolderStatusReading: Sendable {
         let place = folder.boards.places.current
         if case .failure(let failure) = place { halt = halt ?? failure }
         if let gap = folder.exchange.gap {
-            halt = halt ?? FolderHalt(reason: .error, message: "\(gap)")
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
             halt?.isIndexIncomplete = true
         }
         var totals = FolderTotals()
