@@ -182,7 +182,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.remoteNeeds, RemoteNeedQuery(device: "n", folder: "f g")),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: nil, device: nil)),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: "ä", device: "n")),
-        EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
+        EndpointSample(Endpoints.space), EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
         EndpointSample(Endpoints.ready, ReadyQuery(folder: "ä")),
         EndpointSample(Endpoints.settings),
         EndpointSample(Endpoints.changeSettings, SettingsChange(settings: [SettingInput(key: "name", value: "ä")])),
