@@ -24,8 +24,9 @@ export function tightest(disks) {
 /** Draws into `element` while the page is seen; nothing while there is no folder, or an older agent does not say. */
 export function spaceBar(element, app) {
   const summary = h("summary", {});
-  const body = h("div", { class: "disks" });
-  replace(element, h("details", {}, summary, body));
+  const body = h("div", { class: "disks", hidden: true });
+  const details = h("details", { ontoggle: () => { body.hidden = !details.open; } }, summary, body);
+  replace(element, details);
   element.hidden = true;
   const ask = async () => {
     let answer;
