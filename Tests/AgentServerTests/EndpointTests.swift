@@ -182,7 +182,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.remoteNeeds, RemoteNeedQuery(device: "n", folder: "f g")),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: nil, device: nil)),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: "ä", device: "n")),
-        EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
+        EndpointSample(Endpoints.space), EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
         EndpointSample(Endpoints.ready, ReadyQuery(folder: "ä")),
         EndpointSample(Endpoints.settings),
         EndpointSample(Endpoints.changeSettings, SettingsChange(settings: [SettingInput(key: "name", value: "ä")])),
@@ -537,14 +537,15 @@ struct EntryLineTests {
         Entry(
             kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
             details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
-        waiting(.device, isAvailable: false), waiting(.space, short: 47 << 20), waiting(nil, isAvailable: true),
+        waiting(.device, isAvailable: false), waiting(.policy), waiting(.space, short: 47 << 20),
+        waiting(nil, isAvailable: true),
     ]
 
     /// A file with what says why it is not here.
     private static func waiting(_ cause: Entry.Cause?, short: Int64? = nil, isAvailable: Bool? = nil) -> Entry {
         var entry = Sample.file("far", state: .downloading)
-        (entry.waitsFor, entry.short, entry.isAvailable) = (cause, short, isAvailable)
-        entry.waiting = cause.map { "for \($0)" }
+        (entry.short, entry.isAvailable) = (short, isAvailable)
+        if let cause { entry.wait(for: cause, "for \(cause)") }
         return entry
     }
 

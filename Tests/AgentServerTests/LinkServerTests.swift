@@ -270,9 +270,9 @@ struct LinkServerTests {
                 let other = try #require(second.address?.split(separator: ":").last.flatMap { Int($0) })
                 #expect(other != port && second.problem == nil)
                 #expect(
-                    second.remark
+                    second.remark?.english
                         == "Port \(port) cannot be used (another program uses it), so the page is at port \(other).")
-                #expect(try second.loginLink().remark == second.remark)
+                #expect(try second.loginLink().remarkPhrase == second.remark)
             }
         }
     }
@@ -298,7 +298,7 @@ struct LinkServerTests {
                 let status = try await harness.client.call(Endpoints.status)
                 #expect(status == .sample)
                 #expect(second.address == nil)
-                #expect(second.problem?.contains("\(port): another program uses it.") == true)
+                #expect(second.problem?.english.contains("\(port): another program uses it.") == true)
                 #expect(throws: ControlError.self) { try second.link(folder: "a", path: "b", expires: 1) }
             }
         }

@@ -178,7 +178,7 @@ struct PasswordTests {
             let status = try await harness.client.call(Endpoints.status)
             #expect(status == .sample)
             #expect(links.address == nil)
-            #expect(links.problem?.contains("no password or no certificate") == true)
+            #expect(links.problem?.english.contains("no password or no certificate") == true)
         }
     }
 }

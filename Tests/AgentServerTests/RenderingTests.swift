@@ -105,7 +105,8 @@ struct RenderingTests {
         entry.state = .downloading
         #expect(rendering.line(entry).hasPrefix("downloading 23 %  explicit "))
         entry.state = .partial
-        (entry.waitsFor, entry.short, entry.waiting) = (.space, 47 << 20, "does not fit: 47 MiB short")
+        entry.wait(for: .space, "does not fit: 47 MiB short")
+        entry.short = 47 << 20
         #expect(rendering.line(entry).hasPrefix("partial 23 %      explicit "))
         #expect(rendering.line(entry).hasSuffix("  (16 MiB of 67 MiB here; does not fit: 47 MiB short)"))
         var file = Sample.file("a/x", state: .downloaded)

@@ -39,6 +39,13 @@ extension ScriptedControl {
                     ])
             ])
         }
+        table.on(Endpoints.space) {
+            SpaceReport(disks: [
+                .init(
+                    folders: ["docs", "films"], total: 500 << 30, free: 20 << 30, here: 8 << 30, selected: 30 << 30,
+                    present: 7 << 30, short: 3 << 30, cache: 1 << 30)
+            ])
+        }
         table.on(Endpoints.ready) { query in
             try self.note("ready \(query.folder ?? "all")")
             let wait = FolderWait(

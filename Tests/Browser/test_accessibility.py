@@ -66,6 +66,14 @@ def test_no_view_has_a_violation(page, setting, view):
     judge(page)
 
 
+def test_how_full_the_disk_is_has_no_violation(page, setting):
+    page.log_in(setting).go("log")
+    page.wait_text("#space summary", "free of")
+    page.find("#space summary").click()
+    page.wait(lambda: page.find("#space dl").is_displayed(), "what it is made of")
+    judge(page)
+
+
 def test_search_filters_have_no_violation(page, setting):
     page.log_in(setting).go("files", FOLDER, "Papers")
     page.find(".finding input").click()

@@ -100,7 +100,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             "synctrain config set http.listen 127.0.0.1:8395"
         ) {
             $0.status.http = "http://127.0.0.1:40001"
-            $0.status.httpRemark =
+            $0.status.httpRemarkPhrase =
                 "Port 8394 cannot be used (another program uses it), so the page is at port 40001."
         },
         AgentCase(
@@ -112,7 +112,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.status.httpFingerprint = "AB:CD"
         },
         AgentCase("agent-problem", .warning, "Port 21027 is in use; stop the other program.") {
-            $0.status.problems = ["port 21027 is in use; stop the other program"]
+            $0.status.problemPhrases = ["port 21027 is in use; stop the other program"]
         },
         AgentCase("discovery-server", .warning, "https://192.0.2.9/: no route.", "synctrain reach") {
             $0.reach.servers[0].problemPhrase = "no route"
@@ -144,7 +144,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.status.devices[0].addresses.append("ble://AA:BB:CC:DD:EE:FF")
         },
         AgentCase("thumbnail-sandbox", .warning, "No thumbnails: a reason.") {
-            $0.status.problems = ["no thumbnails: a reason"]
+            $0.status.problemPhrases = ["no thumbnails: a reason"]
             $0.thumbnailProblems = ["no thumbnails: a reason"]
         },
     ]

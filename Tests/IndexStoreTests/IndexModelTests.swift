@@ -106,7 +106,9 @@ import Testing
                     try database.execute(sql: "ALTER TABLE aggregate DROP COLUMN \(sum)\(column)")
                 }
             }
-            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v5-present'")
+            // Nor were links on this disk counted.
+            try database.execute(sql: "ALTER TABLE folder DROP COLUMN localSymlinks")
+            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier IN ('v5-present', 'v12-links')")
         }
         try queue.close()
         let again = try IndexStore.open(path: index.directory.index)
@@ -256,9 +258,10 @@ import Testing
                 })
             let modified = Int64.random(in: 0...3, using: &random)
             var info =
-                switch Int.random(in: 0..<6, using: &random) {
+                switch Int.random(in: 0..<7, using: &random) {
                 case 0: deleted(name, version, modified: modified, sequence: sequence)
                 case 1: IndexStoreTests.directory(name, version, sequence: sequence)
+                case 2: link(name, version, modified: modified, sequence: sequence)
                 default:
                     file(
                         name, version, size: Int64.random(in: 1...100, using: &random), modified: modified,

@@ -6,13 +6,16 @@ import Testing
 
 /// How names stand by the index, over random histories of a tree and a selection, against what a look at the whole tree says.
 @Suite struct LocalStateTests {
-    /// A file of the tree, as the newest version and this device have it.
+    /// A file or symbolic link of the tree, as the newest version and this device have it.
     private struct Node {
+        var isLink: Bool
         var size: Int64
         var version: UInt64 = 1
         /// The version that is here; nil for nothing.
         var here: UInt64?
         var isDeleted = false
+
+        var sum: Aggregate { isLink ? Aggregate(symlinks: 1) : Aggregate(files: 1, bytes: size) }
     }
 
     private static let directories = ["", "a", "a/b", "a/b/c", "d", "d/e"]
@@ -20,13 +23,21 @@ import Testing
         ["x", "y"].map { directory.isEmpty ? $0 : directory + "/" + $0 }
     }
 
-    private static func bruteForce(_ directory: String, _ tree: [String: Node], _ ignored: Set<String>) -> LocalState {
-        var (selected, present) = (0, 0)
+    /// What a look at the whole tree finds below a directory.
+    private static func bruteForce(_ directory: String, _ tree: [String: Node], _ ignored: Set<String>) -> AggregateSums
+    {
+        var sums = AggregateSums.zero
         for (name, node) in tree where !node.isDeleted && (directory.isEmpty || name.hasPrefix(directory + "/")) {
+            sums.below += node.sum
             guard !ignored.contains(name) else { continue }
-            selected += 1
-            if node.here == node.version { present += 1 }
+            sums.selected += node.sum
+            if node.here == node.version { sums.present += node.sum }
         }
+        return sums
+    }
+
+    private static func state(of sums: AggregateSums) -> LocalState {
+        let (selected, present) = (sums.selected.count, sums.present.count)
         if selected == 0 { return .absent }
         return present == selected ? .present : present == 0 ? .queued : .partial
     }
@@ -35,29 +46,36 @@ import Testing
         let index = try await TestIndex()
         var random = SeededGenerator(seed: seed &+ 77)
         var tree: [String: Node] = [:]
+        /// What is on this disk, selected or not, by name.
+        var disk: [String: Aggregate] = [:]
         var ignored: Set<String> = []
         var seen: Set<LocalState> = []
         var sequence: Int64 = 0
         func file(_ name: String, _ node: Node) -> FileInfo {
             sequence += 1
             return FileInfo(
-                name: name, size: node.isDeleted ? 0 : node.size, modifiedSeconds: Int64(node.version),
-                isDeleted: node.isDeleted, version: version((alice, node.version)), sequence: sequence,
-                modifiedBy: alice.shortID)
+                name: name, kind: node.isLink ? .symlink : .file, size: node.isDeleted || node.isLink ? 0 : node.size,
+                modifiedSeconds: Int64(node.version), isDeleted: node.isDeleted,
+                version: version((alice, node.version)),
+                sequence: sequence, modifiedBy: alice.shortID, symlinkTarget: node.isLink ? Array("x".utf8) : [])
         }
         for step in 0..<150 {
             let name = Self.names.randomElement(using: &random) ?? "x"
             switch Int.random(in: 0..<8, using: &random) {
             case 0..<2:
-                var node = tree[name] ?? Node(size: .random(in: 0...1000, using: &random))
+                let isLink = Int.random(in: 0..<3, using: &random) == 0
+                var node = tree[name] ?? Node(isLink: isLink, size: .random(in: 0...1000, using: &random))
                 if tree[name] != nil { node.version += 1 }
                 node.isDeleted = tree[name] != nil && Int.random(in: 0..<4, using: &random) == 0
+                // A file may become a link, and a link a file.
+                node.isLink = isLink
                 tree[name] = node
                 try await index.announce([file(name, node)], by: alice, replacesAll: false, ignoring: ignored)
             case 2..<6:
                 guard var node = tree[name], !node.isDeleted, !ignored.contains(name) else { continue }
                 node.here = node.version
                 tree[name] = node
+                disk[name] = node.sum
                 let status = FileStatus(inode: 1, changedSeconds: Int64(step), changedNanoseconds: 0)
                 let local = LocalEntry(file: file(name, node), status: status)
                 try await index.store.applyLocal(in: music, [.set(local)]) { [ignored] in ignored.contains($0) }
@@ -65,6 +83,7 @@ import Testing
                 // It goes from this disk, and nobody is told that it was deleted.
                 guard tree[name]?.here != nil else { continue }
                 tree[name]?.here = nil
+                disk[name] = nil
                 try await index.store.applyLocal(in: music, [.forget(name)]) { [ignored] in ignored.contains($0) }
             default:
                 let directory = Self.directories.randomElement(using: &random) ?? ""
@@ -82,10 +101,18 @@ import Testing
             }
             for directory in Self.directories {
                 let expected = Self.bruteForce(directory, tree, ignored)
-                let found = try await index.store.global(music, directory)?.localState ?? .absent
+                let entry = try await index.store.global(music, directory)
+                let found = AggregateSums(
+                    below: entry?.below ?? .zero, selected: entry?.selected ?? .zero, present: entry?.present ?? .zero)
                 #expect(found == expected, "\(directory) after step \(step)")
-                seen.insert(found)
+                let state = entry?.localState ?? .absent
+                #expect(state == Self.state(of: expected), "\(directory) after step \(step)")
+                seen.insert(state)
             }
+            // What `status` shows of the folder is what `ls` shows of its root.
+            let totals = try await index.store.totals(of: music)
+            let local = disk.values.reduce(into: Aggregate.zero) { $0 += $1 }
+            #expect(totals == FolderTotals(global: Self.bruteForce("", tree, ignored).below, local: local))
             for (name, node) in tree where !node.isDeleted {
                 let isSelected = !ignored.contains(name)
                 let expected: LocalState = !isSelected ? .absent : node.here == node.version ? .present : .queued

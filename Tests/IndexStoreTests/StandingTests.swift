@@ -103,6 +103,22 @@ import Testing
         #expect(below.global == expected.global)
     }
 
+    @Test func aDirectoryIsTakenOutOfTheSums() async throws {
+        let index = try await TestIndex()
+        try await index.announce(
+            [directory("d", Self.two), file("d/f", Self.two), link("d/l", Self.two), link("l", Self.two)], by: alice)
+        try await index.announce(
+            [file("d/f", Self.one), link("d/l", Self.two).asInvalid, link("l", Self.two)], by: bob)
+        var completion = try await index.store.completion(of: music)
+        #expect(completion.global == Aggregate(files: 1, symlinks: 2, directories: 1, bytes: 10))
+        completion.subtract(try await index.store.completion(of: music, below: "d", includesItself: true))
+        #expect(completion.global == Aggregate(symlinks: 1))
+        #expect(completion.devices[alice] == DeviceCompletion(held: Aggregate(symlinks: 1)))
+        #expect(completion.devices[bob] == DeviceCompletion(held: Aggregate(symlinks: 1)))
+        completion.subtract(try await index.store.completion(of: music, below: "none", includesItself: true))
+        #expect(completion.global == Aggregate(symlinks: 1))
+    }
+
     @Test func whoHasToldIsKnown() async throws {
         let index = try await TestIndex()
         try await index.store.setRemoteIndex(of: music, device: bob, to: IndexID(rawValue: 7))

@@ -70,6 +70,12 @@ func directory(_ name: String, _ version: VersionVector, sequence: Int64 = 1) ->
     FileInfo(name: name, kind: .directory, permissions: 0o755, version: version, sequence: sequence)
 }
 
+func link(_ name: String, _ version: VersionVector, modified: Int64 = 1_000, sequence: Int64 = 1) -> FileInfo {
+    FileInfo(
+        name: name, kind: .symlink, modifiedSeconds: modified, version: version, sequence: sequence,
+        modifiedBy: alice.shortID, symlinkTarget: Array("../elsewhere".utf8))
+}
+
 func deleted(_ name: String, _ version: VersionVector, modified: Int64 = 2_000, sequence: Int64 = 1) -> FileInfo {
     FileInfo(name: name, modifiedSeconds: modified, isDeleted: true, version: version, sequence: sequence)
 }

@@ -206,10 +206,10 @@ class Agent(Child):
         wait_until(lambda: not self.is_connected(device_id), timeout, f"{self.name} is disconnected", child=self)
 
     def wait_global(self, folder_id, files, timeout=60):
-        """Until the folder's global index has that many files."""
+        """Until the folder's global index has that many files, without symbolic links: as Syncthing counts them."""
         def known():
-            have = self.folder(folder_id).get("global", {}).get("files")
-            return True if have == files else None
+            have = self.folder(folder_id).get("global", {})
+            return True if have.get("files", -1) - have.get("symlinks", 0) == files else None
         wait_until(known, timeout, f"{self.name} knows {files} files of {folder_id}", child=self, every=0.03)
 
     def wait_entry(self, path, condition, timeout=20):

@@ -62,7 +62,8 @@ def test_totals(setting):
     wanted = expected_entries(root)
     status = agent.folder("docs")
     assert status["global"] == {
-        "files": sum(e[0] == "file" for e in wanted.values()),
+        "files": sum(e[0] != "directory" for e in wanted.values()),
+        "symlinks": sum(e[0] == "symlink" for e in wanted.values()),
         "directories": sum(e[0] == "directory" for e in wanted.values()),
         "bytes": sum(e[1] for e in wanted.values() if e[0] == "file")}
     assert status["local"]["files"] == 0 and status["need"]["files"] == 0 and status["mode"] == "selective"

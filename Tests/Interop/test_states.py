@@ -145,10 +145,87 @@ def test_notes_are_not_listed_as_the_users_own(gate):
     assert root["state"] == "present"
     after = agent.folder("f")
     assert (after["global"], after["local"], after["copy"]) == (before["global"], before["local"], before["copy"])
+    completion, = agent.document("completion", "f")["folders"]
+    assert completion["global"] == after["global"]
     # By its name it is there.
     assert {entry["path"] for entry in agent.records("ls", "f:.synctrain")} == {".synctrain/notes"}
     assert len(agent.records("search", ".synctrain/notes/")) == 1
     assert agent.records("stat", "f:.synctrain")[0]["state"] == "present"
+
+
+def test_links_count_as_files_everywhere(lab):
+    """One number of files, whoever is asked: files and symbolic links together."""
+    agent, node = lab.agent(), lab.syncthing()
+    lab.introduce(agent, node)
+    there = lab.folder_path(node, "f")
+    here = lab.share(agent, "f", node)
+    for name in ("docs/a", "docs/b", "docs/deep/c", "other/x"):
+        write(os.path.join(there, name), b"12345")
+    for name in ("docs/to a", "docs/deep/to nowhere", "only links/one", "only links/two", "at the top"):
+        os.makedirs(os.path.dirname(os.path.join(there, name)), exist_ok=True)
+        os.symlink("docs/a", os.path.join(there, name))
+    node.scan("f")
+    agent.wait_connected(node.id)
+    agent.wait_global("f", 4)
+    agent.run("select", "f:docs", "f:only links")
+    agent.run("wait", "f")
+
+    def all_counts():
+        folder = agent.folder("f")
+        root = agent.records("stat", "f:")[0]
+        listed = agent.records("ls", "f:")
+        every = agent.records("ls", "-R", "f:")
+        ready, = agent.document("ready", "f")["folders"]
+        completion, = agent.document("completion", "f")["folders"]
+        own = next(device for device in completion["devices"] if device["this"])
+        where = next(device for device in agent.document("whereis", "f:")["devices"] if not device["this"])
+        page = Page(agent).get("/v1/status")["folders"][0]
+
+        def under(key):
+            return sum(entry[key] if entry["type"] == "directory" else int(key == "files" or entry["state"] == "present")
+                       for entry in listed)
+        return {
+            "global": {folder["global"]["files"], root["files"], under("files"), completion["global"]["files"],
+                       page["global"]["files"], where["files"], len([e for e in every if e["type"] != "directory"])},
+            "links": {folder["global"]["symlinks"], completion["global"]["symlinks"], page["global"]["symlinks"],
+                      len([e for e in every if e["type"] == "symlink"])},
+            "selected": {root["selectedFiles"], ready["selectedFiles"], under("selectedFiles")},
+            "here": {folder["local"]["files"], root["presentFiles"], ready["presentFiles"], under("presentFiles"),
+                     own["held"]["files"], page["local"]["files"], len([e for e in every if e["type"] != "directory" and e["state"] == "present"])},
+            "links here": {folder["local"].get("symlinks"), own["held"].get("symlinks")}}
+    assert all_counts() == {"global": {9}, "links": {5}, "selected": {7}, "here": {7}, "links here": {4}}
+    # Syncthing tells links apart.
+    status = node.status("f")
+    assert (status["globalFiles"], status["globalSymlinks"]) == (4, 5)
+    assert agent.folder("f")["copy"] == "selected"
+    # A link that is missing is missing; a folder that lacks nothing else is not a full copy without it.
+    agent.run("select", "f:other")
+    agent.run("wait", "f")
+    assert agent.folder("f")["local"]["files"] == 8 and agent.folder("f")["copy"] == "selected"
+    agent.run("select", "f:at the top")
+    agent.run("wait", "f")
+    assert all_counts() == {"global": {9}, "links": {5}, "selected": {9}, "here": {9}, "links here": {5}}
+    assert agent.folder("f")["copy"] == "complete"
+    # It goes again.
+    os.remove(os.path.join(here, "only links/one"))
+    agent.run("scan", "f")
+    assert all_counts() == {"global": {8}, "links": {4}, "selected": {8}, "here": {8}, "links here": {4}}
+
+
+def test_fetch_counts_links(lab):
+    agent, node = lab.agent(), lab.syncthing()
+    lab.introduce(agent, node)
+    there = lab.folder_path(node, "f")
+    lab.share(agent, "f", node)
+    write(os.path.join(there, "docs/a"), b"12345")
+    os.symlink("a", os.path.join(there, "docs/b"))
+    node.scan("f")
+    agent.wait_connected(node.id)
+    agent.wait_global("f", 1)
+    events = agent.records("fetch", "f:docs", "-o", lab.path("out"))
+    plan, done = (next(event for event in events if event["type"] == kind) for kind in ("plan", "done"))
+    assert (plan["files"], plan["bytes"]) == (done["files"], done["bytes"]) == (2, 5)
+    assert os.readlink(lab.path("out", "b")) == "a"
 
 
 def test_what_was_fetched_on_purpose_is_not_extraneous(gate):

@@ -14,7 +14,7 @@ struct EntryStandingTests {
 
         init(
             _ state: LocalState, selected: Int64 = 67, present: Int64 = 0, downloads: Int = 0, stored: Int64 = 0,
-            free: UInt64? = nil, isAvailable: Bool? = true, obstacle: String? = nil, rest: EntryStanding.Rest? = nil,
+            free: UInt64? = nil, isAvailable: Bool? = true, obstacle: Phrase? = nil, rest: EntryStanding.Rest? = nil,
             is shown: Entry.State, waitsFor: Entry.Cause? = nil, short: Int64? = nil
         ) {
             standing = EntryStanding(
@@ -61,6 +61,6 @@ struct EntryStandingTests {
 
     @Test func aSentenceSaysHowMuchIsShort() {
         let standing = EntryStanding(state: .queued, selectedBytes: 67 << 20, presentBytes: 0, free: 20 << 20)
-        #expect(standing.waiting?.message == "does not fit: 47 MiB short")
+        #expect(standing.waiting?.message.english == "does not fit: 47 MiB short")
     }
 }

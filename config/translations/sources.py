@@ -402,17 +402,13 @@ NOT_SHOWN = {
     "Sources/Sync/FolderSync/Pulling/ElsewhereRenames.swift": "log", "Sources/Sync/FolderSync/Scanning/LocalRenames.swift": "log",
     "Sources/Sync/ThumbnailService": "log", "Sources/Programs/synctrain-mount": "log",
     "Sources/Sync/AgentConfiguration/Identity/DeviceIdentityFiles.swift": "log",
-    # Still in English for people, too: to be done.
-    "Sources/Agent/AgentServer/AgentServer.swift": "to do", "Sources/Agent/AgentServer/RequestGuard.swift": "to do",
-    "Sources/Agent/AgentServer/PasswordGate.swift": "to do", "Sources/Agent/SyncAgent/Control/EntryReader.swift": "to do",
-    "Sources/Agent/SyncAgent/Pairing/PairingSession.swift": "to do", "Sources/Programs/ControlClient": "to do",
-    "Sources/Sync/AgentConfiguration/Import": "to do", "Sources/Sync/FolderSync/FolderExchange.swift": "to do",
-    "Sources/Sync/FolderSync/Settling/TextDifference.swift": "to do", "Sources/Sync/FileDrop": "to do",
+    # What the other device is told by the protocol.
+    "Sources/Sync/FileDrop/LegacySender.swift": "protocol",
 }
 # Marks, prefixes, commands, and what stands in logs: no texts, though they read as prose.
 NOT_TEXTS = {
     "#include {1}", ".syncthing.", "// synctrain: ", "line {1}, column {2}: {3}; {4}", "error {1}", "synctrain pause --for",
-    "synctrain folder share --encrypted", "{1} from {2}",
+    "synctrain folder share --encrypted", "{1} from {2}", "PRIVATE KEY-----", "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----",
 }
 # A call that logs, or a value that is compared or looked up.
 LOGGED = re.compile(r"(?:[lL]ogger|\blog)\??\.(?:trace|debug|info|notice|warning|error|critical|log)\($|[pP]recondition\w*\([^;]*$"

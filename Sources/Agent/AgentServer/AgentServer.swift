@@ -121,11 +121,12 @@ package struct AgentServer: Service {
         guard let host = links.host else { return nil }
         // Never by accident: whatever the caller has decided.
         guard links.isThisMachine || links.isSecured else {
-            links.failed("Other machines reach \(host), and the page has no password or no certificate.")
+            links.failed(
+                Phrase("Other machines reach \(host), and the page has no password or no certificate."))
             logger.error("\(links.problem ?? "")")
             return nil
         }
-        var obstacle: String?
+        var obstacle: Phrase?
         for port in links.candidates {
             do {
                 let door = try await door(host, port, links)
@@ -140,16 +141,17 @@ package struct AgentServer: Service {
             }
         }
         links.failed(
-            "The agent cannot listen for HTTP on \(host), port \(links.port): \(obstacle ?? ""). Change `listen` in [http] of "
-                + "the configuration and start the agent again.")
+            Phrase(
+                "The agent cannot listen for HTTP on \(host), port \(links.port): \(obstacle ?? ""). Change `listen` in [http] of "
+                    + "the configuration and start the agent again."))
         logger.error("\(links.problem ?? "")")
         return nil
     }
 
-    private static func reason(_ error: any Error) -> String {
+    private static func reason(_ error: any Error) -> Phrase {
         guard let error = error as? IOError else { return "\(error)" }
-        guard error.errnoCode != EADDRINUSE else { return "another program uses it" }
-        return String(cString: strerror(error.errnoCode))
+        guard error.errnoCode != EADDRINUSE else { return Phrase("another program uses it") }
+        return "\(String(cString: strerror(error.errnoCode)))"
     }
 
     private func door(

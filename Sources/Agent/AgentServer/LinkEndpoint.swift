@@ -11,8 +11,8 @@ package final class LinkEndpoint: Sendable {
     private enum State {
         /// Nothing is to be listened on, or nothing is yet.
         case closed
-        case open(port: Int, remark: String?)
-        case failed(String)
+        case open(port: Int, remark: Phrase?)
+        case failed(Phrase)
     }
 
     /// In numbers, without brackets; nil for nowhere.
@@ -46,7 +46,7 @@ package final class LinkEndpoint: Sendable {
         tls: ServerTLS? = nil, password: [UInt8]? = nil,
         storePassword: @escaping @Sendable ([UInt8]) throws -> Void = { _ in },
         passwordCost: Scrypt.Parameters = .usual,
-        uptime: @escaping @Sendable () -> Int64 = { 0 }, refusal: String? = nil
+        uptime: @escaping @Sendable () -> Int64 = { 0 }, refusal: Phrase? = nil
     ) {
         host = address?.host
         port = address?.port ?? 0
@@ -113,13 +113,13 @@ package final class LinkEndpoint: Sendable {
     }
 
     /// Why it is at another port than the configuration says; nil if it is not.
-    package var remark: String? {
+    package var remark: Phrase? {
         guard case .open(_, let remark) = state.withLock({ $0 }) else { return nil }
         return remark
     }
 
     /// What is the matter, with what to do; nil if nothing is.
-    package var problem: String? {
+    package var problem: Phrase? {
         guard case .failed(let problem) = state.withLock({ $0 }) else { return nil }
         return problem
     }
@@ -158,7 +158,7 @@ package final class LinkEndpoint: Sendable {
 
     private func reachable() throws(ControlError) -> String {
         if let address { return address }
-        if let problem { throw ControlError(.failed, message: problem) }
+        if let problem { throw ControlError(.failed, problem) }
         throw ControlError(
             .failed,
             "The agent does not listen for HTTP. Set `listen` in [http] of the configuration and start the agent again."
@@ -187,13 +187,15 @@ package final class LinkEndpoint: Sendable {
     }
 
     /// - Parameter obstacle: why the port of the configuration could not be had; nil if it was.
-    func opened(port: Int, obstacle: String? = nil, _ logger: Logger) async {
+    func opened(port: Int, obstacle: Phrase? = nil, _ logger: Logger) async {
         do {
             try await sessions.begin(port: port)
         } catch {
             logger.warning("\(Self.notStored(error))")
         }
-        let remark = obstacle.map { "Port \(self.port) cannot be used (\($0)), so the page is at port \(port)." }
+        let remark = obstacle.map {
+            Phrase("Port \(self.port) cannot be used (\($0)), so the page is at port \(port).")
+        }
         state.withLock { $0 = .open(port: port, remark: remark) }
     }
 
@@ -201,6 +203,6 @@ package final class LinkEndpoint: Sendable {
         "Logins of browsers will end when the agent stops: http.sessions cannot be written: \(error)"
     }
 
-    func failed(_ problem: String) { state.withLock { $0 = .failed(problem) } }
+    func failed(_ problem: Phrase) { state.withLock { $0 = .failed(problem) } }
     func closed() { state.withLock { $0 = .closed } }
 }

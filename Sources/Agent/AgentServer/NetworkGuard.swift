@@ -56,7 +56,7 @@ struct NetworkGuard: Sendable {
         of request: ControlRequest, session: (Substring) -> SessionTable.ID?
     ) throws(ControlError) -> Admission {
         if let objection = hosts.objection(hosts: request.hosts, origins: request.origins) {
-            throw ControlError(.noPermission, message: objection)
+            throw ControlError(.noPermission, objection)
         }
         let path = request.path
         if path == LinkTarget.path { return .link }

@@ -116,5 +116,5 @@ final class PasswordGate: Sendable {
 }
 
 extension ControlError {
-    static let setPassword = "Run `synctrain ui --set-password` on that machine."
+    static let setPassword = Phrase("Run `synctrain ui --set-password` on that machine.")
 }

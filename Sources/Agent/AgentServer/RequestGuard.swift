@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Keeps web pages of others out: they can make a browser ask this machine, but not under any name they like. Pure.
 struct RequestGuard: Equatable, Sendable {
     /// Names besides `localhost` and addresses in numbers, in lower case.
@@ -11,19 +13,22 @@ struct RequestGuard: Equatable, Sendable {
     }
 
     /// Why a request with these `Host` and `Origin` fields is refused; nil if it is not.
-    func objection(hosts fields: [String], origins: [String]) -> String? {
+    func objection(hosts fields: [String], origins: [String]) -> Phrase? {
         // A page whose name was made to lead here asks under that name (DNS rebinding).
         guard fields.count == 1, let name = Self.name(ofHost: fields[0]) else {
-            return "The Host header is missing or invalid."
+            return Phrase("The Host header is missing or invalid.")
         }
         guard Self.isAddress(name) || name == "localhost" || hosts.contains(name) else {
-            return
-                "The host name \(name.prefix(80)) is not allowed. Use \(scheme == "http" ? "127.0.0.1" : "the IP address"), or add the name to `hosts` in [http]."
+            let name = name.prefix(80)
+            return scheme == "http"
+                ? Phrase("The host name \(name) is not allowed. Use 127.0.0.1, or add the name to `hosts` in [http].")
+                : Phrase(
+                    "The host name \(name) is not allowed. Use the IP address, or add the name to `hosts` in [http].")
         }
         // Browsers say which page asks when it is another's.
         guard
             origins.isEmpty || origins.count == 1 && origins[0].lowercased() == "\(scheme)://" + fields[0].lowercased()
-        else { return "Requests from other sites are refused." }
+        else { return Phrase("Requests from other sites are refused.") }
         return nil
     }
 

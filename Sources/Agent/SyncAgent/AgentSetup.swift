@@ -24,9 +24,9 @@ package struct AgentSetup: Sendable {
         /// `http://host:port`; nil while nothing is listened on.
         package var address: @Sendable () -> String?
         /// Why it is at another port than the configuration says; nil if it is not.
-        package var remark: @Sendable () -> String?
+        package var remark: @Sendable () -> Phrase?
         /// What is the matter, with what to do.
-        package var problem: @Sendable () -> String?
+        package var problem: @Sendable () -> Phrase?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
         package var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
         /// A link that logs a browser in; calls `used` when one has.
@@ -39,8 +39,8 @@ package struct AgentSetup: Sendable {
         package var fingerprint: @Sendable () -> String?
 
         package init(
-            address: @escaping @Sendable () -> String?, remark: @escaping @Sendable () -> String?,
-            problem: @escaping @Sendable () -> String?,
+            address: @escaping @Sendable () -> String?, remark: @escaping @Sendable () -> Phrase?,
+            problem: @escaping @Sendable () -> Phrase?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
             logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
             logOut: @escaping @Sendable () async throws -> Int,

@@ -220,18 +220,22 @@ static const unsigned char file_53[] = {
 };
 
 static const unsigned char file_54[] = {
-#embed "page/style.css"
+#embed "page/space.js"
 };
 
 static const unsigned char file_55[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_56[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_57[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_58[] = {
 #embed "page/words.js"
 };
 
@@ -294,10 +298,11 @@ static const struct web_page_file files[] = {
     {"settings-words.js", file_51, sizeof file_51},
     {"settings.js", file_52, sizeof file_52},
     {"sha256.js", file_53, sizeof file_53},
-    {"style.css", file_54, sizeof file_54},
-    {"upload.js", file_55, sizeof file_55},
-    {"views.css", file_56, sizeof file_56},
-    {"words.js", file_57, sizeof file_57},
+    {"space.js", file_54, sizeof file_54},
+    {"style.css", file_55, sizeof file_55},
+    {"upload.js", file_56, sizeof file_56},
+    {"views.css", file_57, sizeof file_57},
+    {"words.js", file_58, sizeof file_58},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

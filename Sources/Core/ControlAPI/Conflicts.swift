@@ -49,17 +49,21 @@ package struct ConflictDetails: Codable, Equatable, Sendable {
     package var diff: String?
     /// Whether there is more of it.
     package var isCut: Bool
-    /// Why there is no diff, as a sentence.
-    package var remark: String?
+    /// Why there is no diff, as a sentence; `remarkText` is what it was made of.
+    package private(set) var remark: String?
+    package private(set) var remarkText: Phrase?
 
-    package init(conflict: Conflict, diff: String? = nil, isCut: Bool = false, remark: String? = nil) {
+    package init(conflict: Conflict, diff: String? = nil, isCut: Bool = false, remark: Phrase? = nil) {
         self.conflict = conflict
         self.diff = diff
         self.isCut = isCut
-        self.remark = remark
+        self.remark = remark?.english
+        remarkText = remark?.unlessVerbatim
     }
 
-    enum CodingKeys: String, CodingKey { case schema, conflict, diff, isCut = "cut", remark }
+    package var remarkPhrase: Phrase? { remarkText ?? remark.map { "\($0)" } }
+
+    enum CodingKeys: String, CodingKey { case schema, conflict, diff, isCut = "cut", remark, remarkText }
 }
 
 /// The conflicts of a file, or of a directory and all below it.

@@ -1,3 +1,5 @@
+import Phrases
+
 /// To send files to a device near-by or one that is paired, one after the other.
 package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
@@ -127,7 +129,7 @@ package enum DropNotice: Equatable, Sendable {
     case announced(file: String, size: Int64, DropPeer)
     case progress(file: String, size: Int64, DropPeer, done: Int64, bytesPerSecond: Int64)
     /// The link was lost; it is tried again.
-    case retrying(file: String, message: String)
+    case retrying(file: String, message: Phrase)
     case sent(file: String, size: Int64, DropPeer, seconds: Double)
     case received(file: String, size: Int64, DropPeer, path: String, seconds: Double)
     /// A file did not come or go; others may. No file: an attempt that got to none.
@@ -153,6 +155,7 @@ extension DropNotice: ControlLine {
         var bytesDone: Int64?
         var bytesPerSecond: Int64?
         var message: String?
+        var text: Phrase?
         var path: String?
         var seconds: Double?
         var error: ControlError?
@@ -209,7 +212,8 @@ extension DropNotice: ControlLine {
         case .retrying(let file, let message):
             line.type = "retrying"
             line.file = file
-            line.message = message
+            line.message = message.english
+            line.text = message.unlessVerbatim
         case .sent(let name, let size, let peer, let seconds):
             file("sent", name, size, peer)
             line.seconds = seconds
@@ -274,7 +278,8 @@ extension DropNotice: ControlLine {
                 file: name, size: size, peer, done: try need(line.bytesDone, "bytesDone"),
                 bytesPerSecond: line.bytesPerSecond ?? 0)
         case "retrying":
-            self = .retrying(file: try need(line.file, "file"), message: try need(line.message, "message"))
+            let message = try need(line.message, "message")
+            self = .retrying(file: try need(line.file, "file"), message: line.text ?? "\(message)")
         case "sent":
             let (name, size, peer) = try file()
             self = .sent(file: name, size: size, peer, seconds: line.seconds ?? 0)

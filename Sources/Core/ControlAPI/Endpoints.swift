@@ -18,7 +18,7 @@ extension Endpoints {
         status, events, pending, ignored, setIgnored, network, setNetwork, reach, testReach, doctor, syncNow, reload,
         setPaused,
         setPolicies,
-        transfers, wait, completion, ready, changes,
+        transfers, wait, completion, ready, space, changes,
         changePage,
         resetIndex, stop,
     ]
@@ -105,6 +105,10 @@ extension Endpoints {
         .get, "/v1/ready", "Whether what is selected is here",
         query(Query.folder).of({ ReadyQuery(folder: $0) }, { $0.folder }), ReadyAnswer.self,
         errors: [.noSuchFolder])
+
+    /// Asks the disks themselves, so that one that does not answer keeps the answer waiting.
+    package static let space = Endpoint(
+        .get, "/v1/space", "How full the disks of folders and cache are", nothing, SpaceReport.self)
 
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
     package static let changes = Endpoint(

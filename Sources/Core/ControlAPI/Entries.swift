@@ -122,8 +122,10 @@ package struct Entry: Codable, Equatable, Sendable {
     package var isSelectedBelow: Bool?
     /// Of a selected directory: something below it is not.
     package var isLeftOutBelow: Bool?
-    /// Why it is not fetched now, with what to do.
-    package var waiting: String?
+    /// Why it is not fetched now, with what to do. Of a policy, `waitingText` is what it was made of; the others are told by
+    /// their words.
+    package private(set) var waiting: String?
+    package private(set) var waitingText: Phrase?
     /// The same as a word.
     package var waitsFor: Cause?
     /// How many bytes of space are missing on the disk for all of it, above the folder's `minimum-free`; nil if it fits.
@@ -199,9 +201,16 @@ package struct Entry: Codable, Equatable, Sendable {
         self.details = details
     }
 
+    /// Says why it is not fetched now.
+    package mutating func wait(for cause: Cause, _ message: Phrase) {
+        (waitsFor, waiting) = (cause, message.english)
+        waitingText = cause == .policy ? message.unlessVerbatim : nil
+    }
+
     enum CodingKeys: String, CodingKey {
         case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
-        case selectedFiles, selectedBytes, presentFiles, presentBytes, waitsFor, short, isAvailable = "available"
+        case selectedFiles, selectedBytes, presentFiles, presentBytes, waitsFor, waitingText, short, isAvailable =
+            "available"
         case other, choices, isSelectedBelow = "selectedBelow", isLeftOutBelow = "leftOutBelow"
     }
 }

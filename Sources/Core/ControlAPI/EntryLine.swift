@@ -55,6 +55,10 @@ package enum EntryLine {
             line += #","waiting":"#.utf8
             appendString(waiting, to: &line)
         }
+        if let text = entry.waitingText {
+            line += #","waitingText":"#.utf8
+            line += try ControlJSON.encode(text)
+        }
         if let cause = entry.waitsFor {
             line += #","waitsFor":""#.utf8
             line += cause.rawValue.utf8

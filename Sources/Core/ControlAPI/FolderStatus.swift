@@ -2,15 +2,22 @@ import Phrases
 
 /// A folder as `status` shows it.
 package struct FolderStatus: Equatable, Sendable {
+    /// How much there is of something, counted in one way everywhere.
     package struct Totals: Codable, Equatable, Sendable {
+        /// Names that are not directories: files and symbolic links.
         package var files: Int64
         package var directories: Int64
         package var bytes: Int64
+        /// How many of `files` are symbolic links; nil for none.
+        package var symlinks: Int64?
         /// Only of `need`: names that are still to be deleted from this disk.
         package var deletions: Int64?
 
-        package init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0, deletions: Int64? = nil) {
+        package init(
+            files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0, symlinks: Int64? = nil, deletions: Int64? = nil
+        ) {
             self.files = files
+            self.symlinks = symlinks
             self.directories = directories
             self.bytes = bytes
             self.deletions = deletions

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Asks for a link that logs a browser in.
 package struct LoginRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Whether there is to be a file, too, that leads a browser to the link: a program that is started with the link itself
@@ -37,20 +39,24 @@ package struct LoginLink: Codable, Equatable, Sendable {
     package var seconds: Int
     /// Absolute: a file for this user alone that leads a browser to the link. It goes when the link is used or expires.
     package var page: String?
-    /// Why the page is at another port than the configuration says; nil if it is not.
-    package var remark: String?
+    /// Why the page is at another port than the configuration says; nil if it is not. `remarkText` is what it was made of.
+    package private(set) var remark: String?
+    package private(set) var remarkText: Phrase?
     /// The SHA-256 of the certificate that the page shows to other machines, `AB:CD:…`; nil where it has none.
     package var fingerprint: String?
 
     package init(
-        url: String, seconds: Int, page: String? = nil, remark: String? = nil, fingerprint: String? = nil
+        url: String, seconds: Int, page: String? = nil, remark: Phrase? = nil, fingerprint: String? = nil
     ) {
         self.url = url
         self.seconds = seconds
         self.page = page
-        self.remark = remark
+        self.remark = remark?.english
+        remarkText = remark?.unlessVerbatim
         self.fingerprint = fingerprint
     }
+
+    package var remarkPhrase: Phrase? { remarkText ?? remark.map { "\($0)" } }
 }
 
 /// Sets the password with which browsers on other machines log in.
@@ -85,12 +91,14 @@ package struct PasswordAnswer: Codable, Equatable, Sendable {
     package var schema = 1
     /// How many browsers were logged in.
     package var ended: Int
-    /// Why the page is not at its address; nil if it is.
-    package var problem: String?
+    /// Why the page is not at its address; nil if it is. `problemText` is what it was made of.
+    package private(set) var problem: String?
+    package private(set) var problemText: Phrase?
 
-    package init(ended: Int, problem: String? = nil) {
+    package init(ended: Int, problem: Phrase? = nil) {
         self.ended = ended
-        self.problem = problem
+        self.problem = problem?.english
+        problemText = problem?.unlessVerbatim
     }
 }
 

@@ -1,3 +1,5 @@
+import Phrases
+
 /// To pair with a device: wait for one, and dial one if there is an address.
 package struct PairRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
@@ -166,14 +168,15 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
     /// The other device's user has said yes.
     case confirmedThere
     /// A device tried and went away before there was a code; the waiting goes on.
-    case attemptFailed(message: String)
+    case attemptFailed(message: Phrase)
     /// The device is stored here. `isMutual`: there as well, as it has said.
     case paired(device: String, name: String, addresses: [String], folders: [String], isMutual: Bool)
     /// Each knew the other before.
     case alreadyPaired(device: String, name: String, folders: [String])
 
     enum CodingKeys: String, CodingKey {
-        case type, device, devices, listening, seconds, address, code, transport, message, name, addresses, folders
+        case type, device, devices, listening, seconds, address, code, transport, message, text, name, addresses,
+            folders
         case isMutual = "mutual"
     }
 
@@ -196,7 +199,10 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
                 try text(.code), device: try text(.device), address: try text(.address),
                 transport: try text(.transport))
         case "confirmed-there": self = .confirmedThere
-        case "attempt-failed": self = .attemptFailed(message: try text(.message))
+        case "attempt-failed":
+            let message = try text(.message)
+            self = .attemptFailed(
+                message: try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)")
         case "paired":
             self = .paired(
                 device: try text(.device), name: try text(.name), addresses: try texts(.addresses),
@@ -228,7 +234,9 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
             try container.encode(address, forKey: .address)
             try container.encode(transport, forKey: .transport)
         case .confirmedThere: break
-        case .attemptFailed(let message): try container.encode(message, forKey: .message)
+        case .attemptFailed(let message):
+            try container.encode(message.english, forKey: .message)
+            try container.encodeIfPresent(message.unlessVerbatim, forKey: .text)
         case .paired(let device, let name, let addresses, let folders, let isMutual):
             try container.encode(device, forKey: .device)
             try container.encode(name, forKey: .name)

@@ -12,8 +12,13 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var listening: [String]
     /// Where links to files lead, `http://host:port`; nil if nothing is listened on for HTTP.
     package var http: String?
-    /// Why that is another port than the configuration says, as a sentence; nil if it is not.
-    package var httpRemark: String?
+    /// Why that is another port than the configuration says, as a sentence; nil if it is not. `httpRemarkText` is what it was made of.
+    package private(set) var httpRemark: String?
+    package private(set) var httpRemarkText: Phrase?
+    package var httpRemarkPhrase: Phrase? {
+        get { httpRemarkText ?? httpRemark.map { "\($0)" } }
+        set { (httpRemark, httpRemarkText) = (newValue?.english, newValue?.unlessVerbatim) }
+    }
     /// The SHA-256 of the certificate that the page shows to other machines, `AB:CD:…`; nil where it has none.
     package var httpFingerprint: String?
     package var folders: [FolderStatus]
@@ -23,8 +28,16 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var bluetooth: RadioStatus?
     /// Nil of an agent that knows none.
     package var policies: PolicyStatus?
-    /// Sentences about what is wrong with the agent as a whole, each with its remedy.
-    package var problems: [String]
+    /// Sentences about what is wrong with the agent as a whole, each with its remedy; `problemTexts` is what they were made of.
+    package private(set) var problems: [String]
+    package private(set) var problemTexts: [Phrase]?
+    package var problemPhrases: [Phrase] {
+        get { problemTexts ?? problems.map { "\($0)" } }
+        set {
+            problems = newValue.map(\.english)
+            problemTexts = newValue.allSatisfy(\.isVerbatim) ? nil : newValue
+        }
+    }
     /// How many devices and folders wait to be let in; nil from an agent that does not say.
     package var pending: Int?
     /// Mounted folders, and those that are to be mounted; nil from an agent that does not say.
@@ -32,10 +45,10 @@ package struct AgentStatus: Codable, Equatable, Sendable {
 
     package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        http: String? = nil, httpRemark: String? = nil, httpFingerprint: String? = nil,
+        http: String? = nil, httpRemark: Phrase? = nil, httpFingerprint: String? = nil,
         folders: [FolderStatus], devices: [DeviceStatus],
         transfers: [TransferStatus],
-        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
+        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [Phrase] = [],
         pending: Int? = nil, mounts: [MountStatus]? = nil
     ) {
         self.device = device
@@ -44,14 +57,16 @@ package struct AgentStatus: Codable, Equatable, Sendable {
         self.startedAt = startedAt
         self.listening = listening
         self.http = http
-        self.httpRemark = httpRemark
+        self.httpRemark = httpRemark?.english
+        httpRemarkText = httpRemark?.unlessVerbatim
         self.httpFingerprint = httpFingerprint
         self.folders = folders
         self.devices = devices
         self.transfers = transfers
         self.bluetooth = bluetooth
         self.policies = policies
-        self.problems = problems
+        self.problems = problems.map(\.english)
+        problemTexts = problems.allSatisfy(\.isVerbatim) ? nil : problems
         self.pending = pending
         self.mounts = mounts
     }

@@ -77,19 +77,19 @@ extension AgentFacts {
         }
         if let http = status.http {
             findings.append(
-                status.httpRemark.map { remark in
+                status.httpRemarkPhrase.map { remark in
                     DoctorFinding(
-                        .network, "page", .note, Phrase("\(remark)").sentence,
+                        .network, "page", .note, remark.sentence,
                         why: Phrase("Bookmarks and links that were made before lead to the other program."),
                         remedy: Phrase("End that program, or set another port."),
                         command: "\(program) config set http.listen 127.0.0.1:8395")
                 } ?? reachedPage(http) ?? DoctorFinding(.network, "page", .ok, Phrase("The page is at \(http).")))
         }
-        findings += status.problems.filter { !thumbnailProblems.contains($0) }.map { problem in
+        findings += status.problemPhrases.filter { !thumbnailProblems.contains($0.english) }.map { problem in
             DoctorFinding(
-                .network, "agent-problem", .warning, subject: problem, Phrase("\(problem)").sentence,
+                .network, "agent-problem", .warning, subject: problem.english, problem.sentence,
                 why: Phrase("A part of the agent does not work."), remedy: Phrase("The message says what helps."),
-                command: Words.command(in: problem, program: program))
+                command: Words.command(in: problem.english, program: program))
         }
         findings += reach.servers.map(about) + aboutRelays
         if !reach.routers.isEmpty {

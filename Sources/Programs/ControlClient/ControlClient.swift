@@ -170,15 +170,15 @@ extension ControlClient {
     static func forbidden(_ socketPath: String) -> ControlError {
         var found = stat()
         let isSeen = lstat(socketPath, &found) == 0
-        let cause =
+        let cause: Phrase =
             if !isSeen {
-                "You may not look into the directory of \(socketPath). Check who owns it and its permissions."
+                Phrase("You may not look into the directory of \(socketPath). Check who owns it and its permissions.")
             } else if found.st_uid == geteuid() {
-                "The permissions of \(socketPath) keep you out. Run `chmod 600` on it."
+                Phrase("The permissions of \(socketPath) keep you out. Run `chmod 600` on it.")
             } else {
-                "The agent on \(socketPath) belongs to another user. Run the command as that user."
+                Phrase("The agent on \(socketPath) belongs to another user. Run the command as that user.")
             }
-        return ControlError(.noPermission, message: cause, path: socketPath)
+        return ControlError(.noPermission, cause, path: socketPath)
     }
 
     private static func head(

@@ -45,7 +45,7 @@ struct CommandEnvironment: Sendable {
         /// Whether public discovery servers or relays will be used.
         var usesPublicServers = false
         /// What of an import was left out, a sentence each.
-        var notes: [String] = []
+        var notes: [Phrase] = []
     }
 
     struct RunOptions: Equatable, Sendable {

@@ -95,7 +95,7 @@ struct DropDialogue {
             return [.progress(file: file, done: done, total: size, bytesPerSecond: rate, peer: way)]
         case .retrying(let file, let message):
             return settled() + [
-                .say(translated("\(EscapedName.escape(file)): \(EscapedName.escape(message)) Trying again."))
+                .say(translated("\(EscapedName.escape(file)): \(EscapedName.escape(message.shown)) Trying again."))
             ]
         case .sent(let file, let size, let peer, let seconds):
             let speed = Self.speed(size, seconds)

@@ -84,7 +84,7 @@ struct PairDialogue {
                         : translated("The other device's user said yes."))
             ]
         case .attemptFailed(let message):
-            return [.say(message)] + ask()
+            return [.say(message.shown)] + ask()
         case .paired(let device, let name, _, let folders, let isMutual):
             var actions: [Action] =
                 [.print(translated("Paired with \(Self.name(name, device))."))] + Self.shared(folders)

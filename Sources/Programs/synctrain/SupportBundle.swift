@@ -71,6 +71,7 @@ struct JSONRedaction {
     /// What English texts were made of: they stand beside it.
     private static let phrases: Set = [
         "text", "whyText", "remedyText", "detailTexts", "problemText", "lastErrorText", "hintTexts", "adviceText",
+        "problemTexts", "httpRemarkText", "remarkText", "waitingText", "pauseText",
     ]
 
     /// The document, for people to read.

@@ -25,6 +25,7 @@ enum Schema {
         migrator.registerMigration("v9-bytes") { try $0.execute(sql: announcedBytes) }
         migrator.registerMigration("v10-fetched") { try $0.execute(sql: fetched) }
         migrator.registerMigration("v11-birth") { try $0.execute(sql: birth) }
+        migrator.registerMigration("v12-links") { try $0.execute(sql: localLinks) }
         return migrator
     }
 
@@ -164,6 +165,20 @@ enum Schema {
 
     /// `state.birth` is when the file of the index came to be, in nanoseconds since 1970, as it was when it was open last; 0: not known.
     private static let birth = "ALTER TABLE state ADD COLUMN birth INTEGER NOT NULL DEFAULT 0"
+
+    /// `folder.localSymlinks` counts the symbolic links on this disk, beside `localFiles`. In an index from before there was
+    /// such a column they are counted from what this device has: not deleted (flag 8), of a kind from `symlinkToFile` (2) on.
+    private static let localLinks = """
+        ALTER TABLE folder ADD COLUMN localSymlinks INTEGER NOT NULL DEFAULT 0;
+        UPDATE folder SET localSymlinks = links.number FROM (
+            SELECT entry.folder AS folder, count(*) AS number
+            FROM local
+                CROSS JOIN announced ON announced.entry = local.entry AND announced.announcer = 0
+                CROSS JOIN entry ON entry.id = local.entry
+            WHERE local.inode IS NOT NULL AND announced.flags & 8 = 0 AND announced.flags & 7 >= 2
+            GROUP BY entry.folder
+        ) AS links WHERE folder.number = links.folder;
+        """
 
     /// `confirmedDeletion` has deletions by other devices that a person has confirmed: `mark` is a digest of name and version.
     private static let confirmed = """

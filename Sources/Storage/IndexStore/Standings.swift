@@ -27,6 +27,12 @@ package struct DeviceCompletion: Equatable, Sendable {
         self.notKept = notKept
         self.deletions = deletions
     }
+
+    fileprivate mutating func subtract(_ part: DeviceCompletion) {
+        held -= part.held
+        notKept -= part.notKept
+        deletions -= part.deletions
+    }
 }
 
 /// How much of a folder, or of what is below a directory, each device has.
@@ -45,6 +51,13 @@ package struct FolderCompletion: Equatable, Sendable {
         rest -= device.held
         rest -= device.notKept
         return rest
+    }
+
+    /// Takes out what `part`, which is a part of the same folder, says of each device.
+    package mutating func subtract(_ part: FolderCompletion) {
+        global -= part.global
+        here.subtract(part.here)
+        for (device, completion) in part.devices { devices[device]?.subtract(completion) }
     }
 
     fileprivate mutating func change(_ device: DeviceID?, _ body: (inout DeviceCompletion) -> Void) {
@@ -115,9 +128,21 @@ extension IndexStore {
     ///
     /// Costs a look-up for each name below it.
     ///
+    /// - parameter includesItself: also counts the directory.
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
-    package func completion(of folder: FolderID, below directory: String) async throws -> FolderCompletion {
+    package func completion(
+        of folder: FolderID, below directory: String, includesItself: Bool = false
+    ) async throws -> FolderCompletion {
         var completion = FolderCompletion()
+        if includesItself {
+            completion = try await read { database in
+                let row = try Folder.find(folder, in: database)
+                var itself = FolderCompletion()
+                guard let found = try IndexReader(database, folder: row).find(directory) else { return itself }
+                try CompletionReader(database, row).add(entry: found.id, to: &itself)
+                return itself
+            }
+        }
         var cursor: String?
         repeat {
             let after = cursor

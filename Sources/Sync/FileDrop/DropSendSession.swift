@@ -240,7 +240,7 @@ package struct DropSendSession: Sendable {
             } catch let error as ControlError where error.code == .linkLost && attempt < Self.attempts {
                 attempt += 1
                 silences = 0
-                conversation.tell(.retrying(file: source.name, message: error.message))
+                conversation.tell(.retrying(file: source.name, message: error.text))
             }
         }
     }

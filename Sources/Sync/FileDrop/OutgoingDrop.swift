@@ -138,7 +138,7 @@ package final class OutgoingDrop: DeviceDropSource {
                     conversation.tell(
                         told == nil
                             ? .connecting(address: peer.name ?? "\(device.shortID)")
-                            : .retrying(file: source.name, message: "The link was lost; waiting for it."))
+                            : .retrying(file: source.name, message: Phrase("The link was lost; waiting for it.")))
                     told = nil
                 }
                 if now - (dialledAt ?? now - Self.dialInterval) >= Self.dialInterval {

@@ -4,6 +4,7 @@ import AsyncTools
 import BlockExchange
 import IndexStore
 import Logging
+import Phrases
 import Reconciliation
 import Synchronization
 
@@ -239,13 +240,15 @@ package final class FolderExchange: Sendable {
             try await index.nameRemoteIndex(of: id, device: device, as: .none)
             throw error
         } catch let error as IndexStoreError where error.isAboutStoring {
-            noteGap(of: device, "\(error.message); it resumes automatically then, or at once with `synctrain fetch`")
+            noteGap(
+                of: device,
+                Phrase("\(error.text); it resumes automatically then, or at once with `synctrain fetch`"))
             throw error
         }
     }
 
     /// Something that a device announced is not stored.
-    private func noteGap(of device: DeviceID, _ reason: String) {
+    private func noteGap(of device: DeviceID, _ reason: Phrase) {
         let isNew = state.withLock { state in
             defer { state.gaps.failed(from: device, reason: reason) }
             // What was begun is not received any more.
@@ -257,7 +260,7 @@ package final class FolderExchange: Sendable {
     }
 
     /// Why something that the folder's devices announced is not stored; nil if all is.
-    package var gap: String? {
+    package var gap: Phrase? {
         let devices = configuration.devices
         return state.withLock { $0.gaps.reason(among: devices) }
     }

@@ -1,11 +1,12 @@
 import BlockExchange
 import IndexStore
+import Phrases
 
 /// What devices announced of a folder that could not be stored, for as long as it is missing. Pure.
 struct IndexGaps: Sendable {
     /// The last sequence that each device has said it has.
     private var ends: [DeviceID: Int64] = [:]
-    private var reasons: [DeviceID: String] = [:]
+    private var reasons: [DeviceID: Phrase] = [:]
 
     /// The links' talk of indexes says what is known of the device's, and how far it goes.
     mutating func exchange(with device: DeviceID, known: Int64, announced: Int64) {
@@ -13,7 +14,7 @@ struct IndexGaps: Sendable {
         if known >= announced { reasons[device] = nil }
     }
 
-    mutating func failed(from device: DeviceID, reason: String) { reasons[device] = reason }
+    mutating func failed(from device: DeviceID, reason: Phrase) { reasons[device] = reason }
 
     /// All that the device announced up to `sequence` is stored.
     mutating func stored(from device: DeviceID, through sequence: Int64) {
@@ -21,7 +22,7 @@ struct IndexGaps: Sendable {
     }
 
     /// Why something of these devices is missing; nil if nothing is.
-    func reason(among devices: [DeviceID]) -> String? { devices.lazy.compactMap { reasons[$0] }.first }
+    func reason(among devices: [DeviceID]) -> Phrase? { devices.lazy.compactMap { reasons[$0] }.first }
 }
 
 extension IndexStoreError {

@@ -63,6 +63,8 @@ extension Agent {
             ReadyRequests(
                 finder: finder, configuration: configuration, devices: devices, index: index, transfers: transfers,
                 fetching: fetching),
+            DiskRequests(
+                finder: finder, index: index, transfers: transfers, fetching: fetching, cache: cache),
             ClusterRequests(
                 finder: finder, entries: entries, configuration: configuration, devices: devices, index: index),
             ChangeRequests(finder: finder, configuration: configuration, index: index, events: events, time: time),

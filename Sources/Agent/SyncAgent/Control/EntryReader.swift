@@ -155,8 +155,9 @@ struct EntryReader: Sendable {
             rest: selected == .no ? nil : facts.rest)
         if selected != .no, file.size > 0 {
             standing.obstacle = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
-                .obstacle.map {
-                    "\($0.isPolicy ? "waits" : "waits for a network"): \($0.text(folder: folder.id.rawValue))"
+                .obstacle.map { obstacle in
+                    let text = obstacle.text(folder: folder.id.rawValue)
+                    return obstacle.isPolicy ? Phrase("waits: \(text)") : Phrase("waits for a network: \(text)")
                 }
         }
         if entry.state != .modified { entry.state = standing.entryState }
@@ -349,7 +350,7 @@ extension FileAccess.FileStatus {
 extension Entry {
     fileprivate mutating func take(_ standing: EntryStanding) {
         short = standing.short
-        (waitsFor, waiting) = (standing.waiting?.cause, standing.waiting?.message)
+        if let waiting = standing.waiting { wait(for: waiting.cause, waiting.message) }
     }
 
     fileprivate mutating func setCounts(selected: Aggregate, present: Aggregate) {

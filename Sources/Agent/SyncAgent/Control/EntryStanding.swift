@@ -21,7 +21,7 @@ struct EntryStanding: Equatable, Sendable {
     /// Whether a connected device has what is missing; nil if that is not known.
     var isAvailable: Bool?
     /// Why it may not come over the links there are.
-    var obstacle: String?
+    var obstacle: Phrase?
     var rest: Rest?
 
     /// Bytes here, verified, of what is selected.
@@ -45,16 +45,16 @@ struct EntryStanding: Equatable, Sendable {
     private var isMissing: Bool { state == .queued || state == .partial }
 
     /// Why it does not come, the most important first, in a word and a sentence.
-    var waiting: (cause: Entry.Cause, message: String)? {
+    var waiting: (cause: Entry.Cause, message: Phrase)? {
         guard isMissing else { return nil }
         switch rest {
-        case .paused: return (.paused, "the folder is paused")
-        case .halted: return (.halted, "the folder is halted; `synctrain status` shows why")
+        case .paused: return (.paused, Phrase("the folder is paused"))
+        case .halted: return (.halted, Phrase("the folder is halted; `synctrain status` shows why"))
         case nil: break
         }
-        if let short { return (.space, "does not fit: \(ByteText.size(short)) short") }
+        if let short { return (.space, Phrase("does not fit: \(ByteText.size(short)) short")) }
         if let obstacle { return (.policy, obstacle) }
-        if isAvailable == false { return (.device, "no device that has it is connected") }
+        if isAvailable == false { return (.device, Phrase("no device that has it is connected")) }
         return nil
     }
 }

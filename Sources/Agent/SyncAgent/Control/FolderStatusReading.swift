@@ -17,7 +17,7 @@ struct FolderStatusReading: Sendable {
         let place = folder.boards.places.current
         if case .failure(let failure) = place { halt = halt ?? failure }
         if let gap = folder.exchange.gap {
-            halt = halt ?? FolderHalt(reason: .error, message: "\(gap)")
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
             halt?.isIndexIncomplete = true
         }
         var totals = FolderTotals()
@@ -91,7 +91,11 @@ struct FolderStatusReading: Sendable {
 }
 
 extension Aggregate {
-    var asTotals: FolderStatus.Totals { FolderStatus.Totals(files: files, directories: directories, bytes: bytes) }
+    /// As people are told of it: symbolic links are files, of which `symlinks` says how many they are.
+    var asTotals: FolderStatus.Totals {
+        FolderStatus.Totals(
+            files: fileCount, directories: directories, bytes: bytes, symlinks: symlinks == 0 ? nil : symlinks)
+    }
 }
 
 extension FolderConfiguration {

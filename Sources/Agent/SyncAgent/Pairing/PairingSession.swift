@@ -199,7 +199,7 @@ actor PairingSession {
                 }
             }
             guard isOpen, searched == device else { return }
-            if problem != searchProblem { tell(.attemptFailed(message: "\(problem.message) Trying again.")) }
+            if problem != searchProblem { tell(.attemptFailed(message: Phrase("\(problem.text) Trying again."))) }
             searchProblem = problem
             let pause = Self.searchInterval + .seconds(environment.time.random())
             do { try await environment.time.clock.sleep(for: pause) } catch { return }
@@ -237,7 +237,7 @@ actor PairingSession {
         if case .address? = target, attempt == nil {
             finish(error)
         } else if isOpen {
-            tell(.attemptFailed(message: error.message))
+            tell(.attemptFailed(message: error.text))
         }
     }
 
@@ -372,8 +372,11 @@ actor PairingSession {
         switch outcome {
         case .paired(let introduction, let isMutual):
             failures.succeeded()
-            environment.logger.info(
-                "paired with \(peer) at \(address)\(isMutual ? "" : ", which may not have stored us")")
+            if isMutual {
+                environment.logger.info("paired with \(peer) at \(address)")
+            } else {
+                environment.logger.info("paired with \(peer) at \(address), which may not have stored this device")
+            }
             tell(
                 .paired(
                     device: peer.description, name: introduction.name, addresses: current.device?.addresses ?? [],
@@ -394,7 +397,7 @@ actor PairingSession {
             if current.hasShownCode {
                 finish(ControlError(failure))
             } else if current.machine.hasTakenRisk, current.dialled == nil, isOpen {
-                tell(.attemptFailed(message: ControlError(failure).message))
+                tell(.attemptFailed(message: ControlError(failure).text))
             }
             if let wait = failures.wait { finish(.pairingBlocked(for: wait)) }
         }

@@ -285,9 +285,9 @@ function folderText(folder) {
 export function troubles(status, app) {
   const list = [];
   const overQuota = status.devices.filter((device) => device.pauseMessage);
-  for (const problem of status.problems ?? []) {
+  for (const [index, problem] of (status.problems ?? []).entries()) {
     // The same in English, as one sentence with the device's name.
-    if (!overQuota.some((device) => problem.includes(device.pauseMessage))) list.push({ what: t`The agent`, message: problem });
+    if (!overQuota.some((device) => problem.includes(device.pauseMessage))) list.push({ what: t`The agent`, message: said(problem, status.problemTexts?.[index]) });
   }
   for (const device of overQuota) {
     list.push({ what: t`${app.deviceName(device.id)} is paused`, message: said(device.pauseMessage, device.pauseText), link: ["devices"] });

@@ -2,6 +2,7 @@
 import * as api from "./api.js";
 import { button, h, icon, replace } from "./dom.js";
 import { poll } from "./parts.js";
+import { spaceBar } from "./space.js";
 import { language } from "./language.js";
 import { plural, t } from "./words.js";
 
@@ -248,6 +249,7 @@ function show() {
 function showLogin() {
   if (isLoggedOut) return;
   isLoggedOut = true;
+  document.getElementById("space").hidden = true;
   const root = document.getElementById("view");
   kept = unsaved().length > 0 ? [...root.childNodes] : null;
   if (!kept) {
@@ -312,6 +314,7 @@ async function begin() {
     return;
   }
   isListening = true;
+  spaceBar(document.getElementById("space"), app);
   api.events((event) => {
     app.refresh();
     for (const listen of eventListeners) listen(event);
@@ -325,6 +328,7 @@ async function begin() {
 document.documentElement.lang = language;
 document.querySelector(".skip").textContent = t`To the content`;
 document.getElementById("views").setAttribute("aria-label", t`Views`);
+document.getElementById("space").setAttribute("aria-label", t`Space`);
 for (const name of names) views.set(name, await import(`./${name}.js`));
 api.onLoggedOut(showLogin);
 window.addEventListener("hashchange", follow);

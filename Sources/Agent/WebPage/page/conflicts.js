@@ -3,7 +3,7 @@ import { h, reference, when } from "./dom.js";
 import { act, draw, section, soon } from "./parts.js";
 import { difference } from "./diff.js";
 import { moreButton } from "./menu.js";
-import { bytes, dateTime, number, t } from "./words.js";
+import { bytes, dateTime, number, said, t } from "./words.js";
 
 const shown = 25;
 const picture = /\.(jpe?g|png|gif|webp|avif|bmp)$/i;
@@ -78,7 +78,7 @@ export function conflicts(app, done) {
     const answer = await app.attempt(() => api.get("conflicts/details", { path: reference(conflict.folder, conflict.copy) }));
     const found = answer?.conflicts.find((one) => one.conflict.copy === conflict.copy);
     if (!found) return;
-    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? t`The differences cannot be shown.`)]
+    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, said(found.remark, found.remarkText) || t`The differences cannot be shown.`)]
       .flat().filter(Boolean));
   }
 

@@ -76,10 +76,10 @@ export function stateOf(entry) {
   return { word, icon: "clock", tone: "warn", title };
 }
 
-/** Why it does not come, in a sentence; of a policy in English, as the agent says it. */
+/** Why it does not come, in a sentence. */
 function reasonOf(entry) {
   if (entry.waitsFor === "space" && entry.short) return t`does not fit: ${bytes(entry.short)} short`;
-  return reasons[entry.waitsFor] ?? said(entry.waiting);
+  return reasons[entry.waitsFor] ?? said(entry.waiting, entry.waitingText);
 }
 
 function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1); }

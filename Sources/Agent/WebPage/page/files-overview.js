@@ -47,7 +47,8 @@ export class Overview {
       h("h2", {}, icon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, name))),
       h("p", {}, [`${plural(folder.global.files, "{1} file", "{1} files")}, ${bytes(folder.global.bytes)}`, folder.incomplete && t`(incomplete)`].filter(Boolean).join(" ")),
       h("p", { class: "quiet" }, t`${bytes(folder.local.bytes)} on this disk`, " · ", folder.mode === "full" ? t`everything is kept` : t`only selected files are kept`),
-      folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`) : null,
+      folder.need.bytes > 0 ? h("p", {}, t`${bytes(folder.need.bytes)} to download`)
+        : folder.need.files > 0 ? h("p", {}, plural(folder.need.files, "{1} file to download", "{1} files to download")) : null,
       failed ? h("p", { class: "bad" }, said(folder.message, folder.text) || folder.state) : h("p", { class: "quiet" }, states[folder.state] ?? folder.state),
       h("div", { class: "tools" },
         button(modeWords(folder), () => changeMode(this.app, folder), { "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${name}` }),

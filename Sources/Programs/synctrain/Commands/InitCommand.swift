@@ -43,7 +43,7 @@ struct InitCommand: RunnableCommand {
         initialisation.curve = curve
         initialisation.importing = importSyncthing.map(context.absolute)
         let made = try context.environment.initialise(places, initialisation)
-        for note in made.notes { try context.remark(translated("note: \(note)")) }
+        for note in made.notes { try context.remark(translated("note: \(note.shown)")) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: made.device)))
         } else {

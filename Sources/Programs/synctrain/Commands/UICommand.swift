@@ -59,7 +59,7 @@ struct UICommand: RunnableCommand {
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
         let request = LoginRequest(hasPage: command != nil, path: path.map { context.path($0) })
         let link = try await context.agent().call(Endpoints.logIn, request)
-        if let remark = link.remark { try context.remark(remark) }
+        if let remark = link.remarkPhrase { try context.remark(remark.shown) }
         if let fingerprint = link.fingerprint {
             try context.remark(translated("The page's certificate has the SHA-256 fingerprint \(fingerprint)."))
         }

@@ -109,7 +109,7 @@ extension CommandEnvironment {
         var listen: [String]? = options.listen.isEmpty ? nil : options.listen.map(AddressSyntax.completed)
         var (discovery, relays) = (Configuration.Discovery(), Configuration.Relays())
         var mapsPorts = true
-        var notes: [String] = []
+        var notes: [Phrase] = []
         var edits: [AgentConfiguration.ConfigurationEdit] = []
         let certificate: DeviceCertificate
         if let directory = options.importing {

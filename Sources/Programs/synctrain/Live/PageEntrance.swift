@@ -4,6 +4,7 @@ import AgentServer
 import Glibc
 import LinkSecurity
 import Logging
+import Phrases
 
 /// Where the page and links to files are to be, as the configuration has it: for this machine alone, or for others with TLS and
 /// a password.
@@ -31,12 +32,12 @@ struct PageEntrance {
                 listening = .refused("The page has no certificate that it could use: \(error).")
             }
         }
-        var (address, refusal): ((host: String, port: Int)?, String?) = (nil, nil)
+        var (address, refusal): ((host: String, port: Int)?, Phrase?) = (nil, nil)
         switch listening {
         case .nowhere: break
         case .thisMachine(let host, let port), .network(let host, let port): address = (host, port)
         case .refused(let reason):
-            refusal = reason.english
+            refusal = reason
             logger.error("the page is not served: \(reason)")
         }
         return LinkEndpoint(

@@ -18,7 +18,7 @@ struct ConflictRendering: Sendable {
     }
 
     func differences(_ details: ConflictDetails) -> [String] {
-        guard let diff = details.diff else { return details.remark.map { ["  \($0)"] } ?? [] }
+        guard let diff = details.diff else { return details.remarkPhrase.map { ["  \($0.shown)"] } ?? [] }
         // Lines of files are shown as names are: what a terminal would act on is escaped.
         var lines = diff.split(separator: "\n", omittingEmptySubsequences: false).map { style.name(String($0)) }
         if lines.last == "" { lines.removeLast() }

@@ -51,7 +51,7 @@ struct EntryRendering: Sendable {
             + Table.pad(share, to: max(0, width - DisplayWidth.of(Word.shown(entry.state.rawValue))))
     }
 
-    /// Why it does not come; of a policy in English, as the agent says it.
+    /// Why it does not come.
     private static func waiting(_ entry: Entry) -> String? {
         switch (entry.waiting, entry.waitsFor) {
         case (nil, _): nil
@@ -60,7 +60,7 @@ struct EntryRendering: Sendable {
         case (_, .device): translated("no device that has it is connected")
         case (let text, .space):
             entry.short.map { translated("does not fit: \(Quantity.size($0)) short") } ?? text
-        case (let text, _): text
+        case (let text, _): entry.waitingText?.shown ?? text
         }
     }
 

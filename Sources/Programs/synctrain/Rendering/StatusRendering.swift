@@ -19,7 +19,7 @@ struct StatusRendering: Sendable {
         if let fingerprint = status.httpFingerprint {
             lines.append(translated("certificate of the page: SHA-256 \(fingerprint)"))
         }
-        if let remark = status.httpRemark { lines.append(translated("page: \(style.name(remark))")) }
+        if let remark = status.httpRemarkPhrase { lines.append(translated("page: \(style.name(remark.shown))")) }
         if let bluetooth = status.bluetooth {
             let text = [bluetooth.phrase, bluetooth.remedyPhrase].compactMap { $0?.shown }.joined(separator: " ")
             lines.append(translated("bluetooth: \(style.name(text))"))
@@ -27,7 +27,7 @@ struct StatusRendering: Sendable {
         if let policies = status.policies {
             lines += PolicyRendering(style: style).holds(policies).map { translated("policy: \($0)") }
         }
-        lines += status.problems.map { translated("problem: \(style.name($0))") }
+        lines += status.problemPhrases.map { translated("problem: \(style.name($0.shown))") }
         lines += ["", style.heading(translated("Folders"))]
         lines +=
             status.folders.isEmpty ? [translated("none; add one with `synctrain folder add`")] : folders(status.folders)

@@ -10,7 +10,7 @@ struct Folder {
     var sequence: Int64
     var local: Aggregate
 
-    static let columns = "number, id, root, indexID, sequence, localFiles, localDirectories, localBytes"
+    static let columns = "number, id, root, indexID, sequence, localFiles, localSymlinks, localDirectories, localBytes"
 
     init(_ row: RawStatement) throws {
         number = row.integer(0)
@@ -18,7 +18,7 @@ struct Folder {
         root = row.integer(2)
         indexID = IndexID(rawValue: UInt64(bitPattern: row.integer(3)))
         sequence = try row.counter(4)
-        local = Aggregate(files: row.integer(5), directories: row.integer(6), bytes: row.integer(7))
+        local = Aggregate(row, from: 5)
     }
 
     /// The folder with this id; throws `UnknownFolder` if there is none.

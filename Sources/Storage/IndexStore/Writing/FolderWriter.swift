@@ -258,14 +258,15 @@ final class FolderWriter {
         let update = try RawStatement(
             database,
             """
-            UPDATE folder SET sequence = ?2, localFiles = ?3, localDirectories = ?4, localBytes = ?5
+            UPDATE folder SET sequence = ?2, localFiles = ?3, localSymlinks = ?4, localDirectories = ?5, localBytes = ?6
             WHERE number = ?1
             """)
         try update.bind(1, folder.number)
         try update.bind(2, own.sequence)
         try update.bind(3, folder.local.files)
-        try update.bind(4, folder.local.directories)
-        try update.bind(5, folder.local.bytes)
+        try update.bind(4, folder.local.symlinks)
+        try update.bind(5, folder.local.directories)
+        try update.bind(6, folder.local.bytes)
         try update.run()
         result.localSequence = own.sequence
         return result

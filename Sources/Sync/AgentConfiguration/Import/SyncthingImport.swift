@@ -1,5 +1,6 @@
 import BlockExchange
 import Foundation
+import Phrases
 
 /// What can be taken over from the home directory of a Syncthing 1.x or 2.x.
 package struct SyncthingImport: Equatable, Sendable {
@@ -19,7 +20,7 @@ package struct SyncthingImport: Equatable, Sendable {
     package var devices: [DeviceConfiguration]
     package var folders: [FolderConfiguration]
     /// Sentences for the user about what was left out or changed.
-    package var notes: [String]
+    package var notes: [Phrase]
 
     static let byteLimit = 16 << 20
 
@@ -105,7 +106,7 @@ struct SyncthingImportBuilder {
     var ignored = Configuration.Ignored()
     var devices: [DeviceConfiguration] = []
     var folders: [FolderConfiguration] = []
-    var notes = ["Stop Syncthing before you start the agent: both would be the same device."]
+    var notes = [Phrase("Stop Syncthing before you start the agent: both would be the same device.")]
 
     init(own: DeviceID, userHome: String?, folderIgnores: @escaping (String) -> String?) {
         self.own = own
@@ -123,7 +124,7 @@ struct SyncthingImportBuilder {
 
     private mutating func add(_ device: SyncthingXML.Device) {
         guard let id = try? DeviceID(parsing: device.id) else {
-            notes.append("Skipped device `\(shown(device.name))`: `\(shown(device.id))` is not a device id.")
+            notes.append(Phrase("Skipped device `\(shown(device.name))`: `\(shown(device.id))` is not a device id."))
             return
         }
         let title = device.name.isEmpty ? id.description : device.name
@@ -138,19 +139,20 @@ struct SyncthingImportBuilder {
                 if !kept.contains(known) { kept.append(known) }
             } else {
                 notes.append(
-                    "Skipped the address `\(shown(address))` of `\(shown(title))`: only tcp:// and relay:// are supported."
-                )
+                    Phrase(
+                        "Skipped the address `\(shown(address))` of `\(shown(title))`: only tcp:// and relay:// are supported."
+                    ))
             }
         }
         if kept.isEmpty { kept = ["dynamic"] }
         var added = DeviceConfiguration(id: id, name: device.name, addresses: kept, isPaused: device.isPaused)
         if added.problem() != nil {
             added.name = ""
-            notes.append("Skipped the name of \(id): it is too long or has control characters.")
+            notes.append(Phrase("Skipped the name of \(id): it is too long or has control characters."))
         }
         addLimits(of: device, to: &added, title: title)
         if devices.contains(where: { $0.id == id }) {
-            notes.append("Skipped the second entry of device \(id).")
+            notes.append(Phrase("Skipped the second entry of device \(id)."))
         } else {
             devices.append(added)
         }
@@ -159,13 +161,13 @@ struct SyncthingImportBuilder {
     private mutating func add(_ folder: SyncthingXML.Folder) {
         let title = shown(folder.label.isEmpty ? folder.id : folder.label)
         guard folder.type != "receiveencrypted", !folder.hasEncryptedDevice else {
-            notes.append("Skipped the folder `\(title)`: encrypted folders are not supported.")
+            notes.append(Phrase("Skipped the folder `\(title)`: encrypted folders are not supported."))
             return
         }
         // The names of Syncthing before 0.14.
         let types = ["": "sendreceive", "readwrite": "sendreceive", "readonly": "sendonly"]
         guard let kind = FolderConfiguration.Kind(rawValue: types[folder.type] ?? folder.type) else {
-            notes.append("Skipped the folder `\(title)`: its type `\(shown(folder.type))` is not supported.")
+            notes.append(Phrase("Skipped the folder `\(title)`: its type `\(shown(folder.type))` is not supported."))
             return
         }
         var added = FolderConfiguration(
@@ -177,7 +179,7 @@ struct SyncthingImportBuilder {
                 if let (_, problem) = Configuration.clash(of: added, with: other) { throw problem }
             }
         } catch {
-            notes.append("Skipped the folder `\(title)`: \(error.message).")
+            notes.append(Phrase("Skipped the folder `\(title)`: \(error.text)."))
             return
         }
         addVersions(folder.versioning, to: &added, title: title)
@@ -190,7 +192,7 @@ struct SyncthingImportBuilder {
             if devices.contains(where: { $0.id == id }) {
                 added.share(with: id, introducedBy: try? DeviceID(parsing: share.introducedBy))
             } else {
-                notes.append("Did not share the folder `\(title)` with \(id), which is an unknown device.")
+                notes.append(Phrase("Did not share the folder `\(title)` with \(id), which is an unknown device."))
             }
         }
         folders.append(added)
@@ -216,7 +218,9 @@ struct SyncthingImportBuilder {
             attributes.patterns = usual.patterns
             (attributes.entryByteLimit, attributes.totalByteLimit) = (usual.entryByteLimit, usual.totalByteLimit)
             notes.append(
-                "Skipped the xattr filter of the folder `\(title)`: it is not supported; set `xattr-filter` by hand.")
+                Phrase(
+                    "Skipped the xattr filter of the folder `\(title)`: it is not supported; set `xattr-filter` by hand."
+                ))
         }
         added.attributes = attributes
     }
@@ -229,8 +233,9 @@ struct SyncthingImportBuilder {
         var versions = FolderVersions()
         guard let kind = FolderVersions.Kind(rawValue: type), kind != .none else {
             return notes.append(
-                "Skipped the versioning `\(shown(type))` of the folder `\(title)`: only trashcan, simple and staggered are supported."
-            )
+                Phrase(
+                    "Skipped the versioning `\(shown(type))` of the folder `\(title)`: only trashcan, simple and staggered are supported."
+                ))
         }
         versions.kind = kind
         func number(_ key: String) -> Int? { settings[key].flatMap { Int($0) } }
@@ -245,17 +250,17 @@ struct SyncthingImportBuilder {
             do throws(SettingProblem) {
                 versions.path = try FolderPath.clean(inFolder ? folder.path + "/" + path : path, userHome: userHome)
             } catch {
-                return notes.append("Skipped the versioning of the folder `\(title)`: \(error.message).")
+                return notes.append(Phrase("Skipped the versioning of the folder `\(title)`: \(error.text)."))
             }
         }
         if let (_, problem) = versions.problem(inFolderAt: folder.path) {
-            return notes.append("Skipped the versioning of the folder `\(title)`: \(problem.message).")
+            return notes.append(Phrase("Skipped the versioning of the folder `\(title)`: \(problem.text)."))
         }
         folder.versions = versions
         for other in folders {
             guard let (_, problem) = Configuration.clash(of: folder, with: other) else { continue }
             folder.versions = FolderVersions()
-            return notes.append("Skipped the versioning of the folder `\(title)`: \(problem.message).")
+            return notes.append(Phrase("Skipped the versioning of the folder `\(title)`: \(problem.text)."))
         }
     }
 
@@ -272,7 +277,7 @@ struct SyncthingImportBuilder {
             }
             found = found.filter { AddressSyntax.problem(listenAddress: $0) == nil }
             if found.isEmpty {
-                notes.append("Skipped the listen address `\(shown(address))`: only tcp:// is supported.")
+                notes.append(Phrase("Skipped the listen address `\(shown(address))`: only tcp:// is supported."))
             }
             for address in found where !listen.contains(address) { listen.append(address) }
         }

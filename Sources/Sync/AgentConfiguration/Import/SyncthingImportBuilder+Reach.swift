@@ -18,21 +18,30 @@ extension SyncthingImportBuilder {
         let announced = xml.globalAnnounceServers.filter { !$0.isEmpty }
         if !announced.isEmpty {
             discovery.servers = taken(
-                announced.map { usual[$0] ?? $0 }, "discovery server", ServerSyntax.problem(discoveryServer:))
+                announced.map { usual[$0] ?? $0 }, isRelay: false, ServerSyntax.problem(discoveryServer:))
         }
         let listened = xml.listenAddresses.filter { !$0.isEmpty }
         if !listened.isEmpty {
             relays.servers = taken(
-                listened.filter { $0 == "default" || Self.isRelay($0) }, "relay", ServerSyntax.problem(relayServer:))
+                listened.filter { $0 == "default" || Self.isRelay($0) }, isRelay: true,
+                ServerSyntax.problem(relayServer:))
         }
     }
 
     /// Each once, without those that `problem` objects to.
-    private mutating func taken(_ servers: [String], _ kind: String, _ problem: (String) -> Phrase?) -> [String] {
+    private mutating func taken(
+        _ servers: [String], isRelay: Bool, _ problem: (String) -> Phrase?
+    ) -> [String] {
         var taken: [String] = []
         for server in servers where !taken.contains(server) {
-            if let message = problem(server) {
-                notes.append("Skipped the \(kind) `\(shown(server))`: \(shown(message.english)).")
+            if problem(server) != nil {
+                // Of what is shown of it, which is short and has no control characters.
+                let message = problem(shown(server)) ?? Phrase("it is not valid")
+                let server = shown(server)
+                notes.append(
+                    isRelay
+                        ? Phrase("Skipped the relay `\(server)`: \(message).")
+                        : Phrase("Skipped the discovery server `\(server)`: \(message)."))
             } else {
                 taken.append(server)
             }
@@ -52,7 +61,7 @@ extension SyncthingImportBuilder {
         } catch {
             // Less would be allowed than was meant, or more.
             added.isPaused = true
-            notes.append("Paused the device `\(shown(title))`: of its allowed networks, \(shown(error.message)).")
+            notes.append(Phrase("Paused the device `\(shown(title))`: of its allowed networks, \(error.text)."))
         }
         // Kbps are KiB/s there; none is slower than one.
         func rate(_ number: Int) -> Int64? { number > 0 ? Int64(min(number, 1 << 40)) * 1024 : nil }

@@ -74,7 +74,7 @@ package struct FetchJob: Sendable {
         for root in roots {
             let below =
                 root.entry.isDirectory ? root.entry.below : Aggregate(files: 1, bytes: root.entry.file?.size ?? 0)
-            plan.files.addClamped(below.files)
+            plan.files.addClamped(below.fileCount)
             plan.bytes.addClamped(below.bytes)
         }
         let total = plan.bytes
@@ -171,8 +171,7 @@ package struct FetchJob: Sendable {
             if found.kind.isSymlink {
                 let wasPresent = try await link(found, target)
                 if isInPlace { try await note([(found.name, target)], in: root.folder) }
-                await outbox.sendOrDrop(
-                    .file(path: found.name, output: target.absolutePath, size: 0, wasPresent: wasPresent))
+                await outbox.sendOrDrop(finished(found, target, wasPresent: wasPresent, tally))
                 return
             }
             let transfer = transfers.begin(

@@ -88,8 +88,8 @@ extension FolderContext {
         repeat {
             let page = try await index.needed(after: cursor, limit: Self.lackNameLimit - seen)
             seen += page.entries.count
-            for entry in page.entries where entry.file.kind == .file && !entry.file.isDeleted {
-                let size = max(0, entry.file.size)
+            for entry in page.entries where entry.file.kind != .directory && !entry.file.isDeleted {
+                let size = entry.file.kind == .file ? max(0, entry.file.size) : 0
                 if let known = lacks.firstIndex(where: { $0.holders == entry.holders }) {
                     lacks[known].files += 1
                     lacks[known].bytes &+= size

@@ -1,6 +1,7 @@
 import AsyncTools
 import FileAccess
 import Foundation
+import Phrases
 
 /// How two texts differ, as the system's diff(1) says it: every Debian has it, people and tools know what it writes.
 struct TextDifference: Equatable, Sendable {
@@ -8,7 +9,7 @@ struct TextDifference: Equatable, Sendable {
     var text: String?
     var isCut = false
     /// Why there is no text, as a sentence.
-    var remark: String?
+    var remark: Phrase?
 
     private static let program = "/usr/bin/diff"
     /// Files of more bytes are not compared.
@@ -23,7 +24,9 @@ struct TextDifference: Equatable, Sendable {
     ) async throws -> TextDifference {
         let texts = try await threads.runIfActive { try [first, second].map { try text($0, in: root) } }
         if let remark = texts.compactMap({ $0.remark }).first { return TextDifference(remark: remark) }
-        if texts[0].bytes == texts[1].bytes { return TextDifference(remark: "Both versions have the same contents.") }
+        if texts[0].bytes == texts[1].bytes {
+            return TextDifference(remark: Phrase("Both versions have the same contents."))
+        }
         let directory = NSTemporaryDirectory() + "synctrain-diff-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -44,24 +47,23 @@ struct TextDifference: Equatable, Sendable {
                 text: String(decoding: outcome.output, as: UTF8.self), isCut: outcome.end == .outputTooLong)
         case .notStarted:
             return TextDifference(
-                remark: "\(program) is not installed; install diffutils to "
-                    + "compare texts.")
+                remark: Phrase("\(program) is not installed; install diffutils to compare texts."))
         case .exited, .killed, .timedOut, .cancelled:
-            return TextDifference(remark: "\(program) could not compare the versions.")
+            return TextDifference(remark: Phrase("\(program) could not compare the versions."))
         }
     }
 
     private static func text(
         _ path: RelativePath?, in root: RootDirectory
-    ) throws -> (bytes: [UInt8], remark: String?) {
+    ) throws -> (bytes: [UInt8], remark: Phrase?) {
         guard let path, let status = try root.status(of: path) else {
-            return ([], "One of the versions is not on this device.")
+            return ([], Phrase("One of the versions is not on this device."))
         }
-        guard status.type == .regular else { return ([], "One of the versions is not a file.") }
-        guard status.size <= byteLimit else { return ([], "The versions are too long to compare.") }
+        guard status.type == .regular else { return ([], Phrase("One of the versions is not a file.")) }
+        guard status.size <= byteLimit else { return ([], Phrase("The versions are too long to compare.")) }
         let bytes = try root.open(reading: path).read(count: byteLimit, at: 0)
         guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
-            return ([], "The versions are not text.")
+            return ([], Phrase("The versions are not text."))
         }
         return (bytes, nil)
     }

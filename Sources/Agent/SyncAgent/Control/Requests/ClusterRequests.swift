@@ -128,7 +128,9 @@ struct ClusterRequests: RequestGroup {
         }
         var answers: [CompletionAnswer.Folder] = []
         for folder in try finder.chosen(id) {
-            let known = try await index.completion(of: folder.id)
+            var known = try await index.completion(of: folder.id)
+            known.subtract(
+                try await index.completion(of: folder.id, below: InternalContent.directory, includesItself: true))
             let shared = folder.configuration.devices.filter { $0 != configuration.localDevice }
             var rows = [here(folder, known)]
             rows += shared.map { row($0, known, known.devices[$0]) }

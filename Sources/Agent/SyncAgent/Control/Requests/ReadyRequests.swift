@@ -37,15 +37,10 @@ struct ReadyRequests: RequestGroup {
         await outlook.add(to: &status, of: folder, lacks: lacks)
         let place = try? folder.boards.places.current.get()
         let facts = EntryFacts(folder, place, fetching, transfers)
-        let root = try await index.global(folder.id, "")
-        let hidden = try await InternalContent.sums(in: folder.id, index, place?.selection)
-        var selected = root?.selected ?? .zero
-        var present = root?.present ?? .zero
-        selected -= hidden.selected
-        present -= hidden.present
+        let sums = try await RootSums(of: folder, in: index)
         var ready = Readiness.Folder(
-            id: folder.id.rawValue, label: folder.configuration.label, selected: selected.withLinks,
-            present: present.withLinks)
+            id: folder.id.rawValue, label: folder.configuration.label, selected: sums.selected.asTotals,
+            present: sums.present.asTotals)
         ready.storedBytes = facts.downloads(below: "").bytes
         if let place, let free = try await facts.free() {
             let disk = try await fetching.threads.runIfActive { try? place.root.status().device }
@@ -60,12 +55,5 @@ struct ReadyRequests: RequestGroup {
             || status.condition == .receivingIndex
         ready.waits = status.waits
         return ready
-    }
-}
-
-extension Aggregate {
-    /// As totals in which symbolic links count as files, as in listings.
-    fileprivate var withLinks: FolderStatus.Totals {
-        FolderStatus.Totals(files: files &+ symlinks, directories: directories, bytes: bytes)
     }
 }

@@ -51,17 +51,18 @@ struct StatusRequests: RequestGroup {
             httpFingerprint: web?.fingerprint(), folders: folders,
             devices: devices.all.map(\.status), transfers: transfers.all,
             bluetooth: radio?.status(), policies: policies.status,
-            problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems + pauses,
+            problems: [discovery?.problem.map { "\($0)" }, web?.problem()].compactMap { $0 }
+                + thumbnails.problems.map { "\($0)" } + pauses,
             pending: try await pendingDevices().count + pendingFolders().count, mounts: await mounts.statuses)
     }
 
     /// Devices that the agent paused.
-    private var pauses: [String] {
+    private var pauses: [Phrase] {
         devices.all.compactMap { device in
             let state = device.state
             guard let quota = state.exceededQuota else { return nil }
             let name = state.name.isEmpty ? "\(device.id)" : state.name
-            return Phrase("\(name) is paused: \(quota.text); `synctrain resume --device \(name)` resumes it").english
+            return Phrase("\(name) is paused: \(quota.text); `synctrain resume --device \(name)` resumes it")
         }
     }
 
