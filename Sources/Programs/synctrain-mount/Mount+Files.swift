@@ -71,18 +71,13 @@ extension Mount {
         guard let handle = handles.withLock({ $0.files[key] }), offset >= 0 else { return request.fail(EBADF) }
         switch handle {
         case .here(let file):
-            let size = min(count, MountLimits.readByteCount)
-            withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: 16) { buffer in
-                var done = 0
-                while done < size {
-                    let got = pread(
-                        file.descriptor.number, buffer.baseAddress! + done, size - done, off_t(offset) + done)
-                    if got < 0, errno == EINTR { continue }
-                    if got < 0 { return request.fail(errno == EAGAIN ? EIO : errno) }
-                    if got == 0 { break }
-                    done += got
+            let size = min(max(count, 0), MountLimits.readByteCount)
+            withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
+                switch file.read(into: buffer, at: offset) {
+                case .done(let count):
+                    fuse_reply_buf(request.raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count)
+                case .failed(let number): request.fail(number)
                 }
-                _ = fuse_reply_buf(request.raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), done)
             }
         case .absent(let file):
             read(

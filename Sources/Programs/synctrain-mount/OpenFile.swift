@@ -66,14 +66,31 @@ final class OpenFile: Sendable {
     /// Whether nobody is known to have the file open for writing. File systems without leases do not know.
     var hasNoWriters: Bool { clinux_has_writers(descriptor.number) == 0 }
 
-    enum Writing {
+    enum Transfer {
         /// So many bytes; fewer than there were after an error, which comes with the rest.
         case done(Int)
         case failed(CInt)
     }
 
+    /// Fills the buffer, but for what is behind the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Transfer {
+        var done = 0
+        while done < buffer.count {
+            let (place, overflows) = offset.addingReportingOverflow(Int64(done))
+            guard !overflows else { return .failed(EOVERFLOW) }
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = pread(descriptor.number, rest.baseAddress, rest.count, off_t(place))
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { return .failed(errno == EAGAIN ? EIO : errno) }
+            if count == 0 { break }
+            // bounded: what is left of the buffer
+            done += count
+        }
+        return .done(done)
+    }
+
     /// - Parameter isPage: whether the bytes are a page of a mapping, which goes to where it is.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, isPage: Bool) -> Writing {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, isPage: Bool) -> Transfer {
         // Others may have written since the kernel knew the end.
         let start = appends && !isPage ? status.map { Int64($0.st_size) } ?? offset : offset
         var done = 0
