@@ -15,12 +15,13 @@ from process import wait_until
 from test_mount import mounted as process_of
 from test_mount_writing import Mounted, pytestmark  # noqa: F401 (skips where nothing can be mounted)
 
-FIRST, LAST = map(int, os.environ.get("SYNCTRAIN_MODEL_SEEDS", "1-40").split("-"))
+FIRST, LAST = map(int, os.environ.get("SYNCTRAIN_MODEL_SEEDS", "1-80").split("-"))
 # Of each seed, a third before, while and after something goes wrong.
 STEPS = int(os.environ.get("SYNCTRAIN_MODEL_STEPS", "15"))
 PART = STEPS // 3
-# Seeds that share a folder and what goes wrong. Not more: each line of a folder's selection makes the next one dearer.
-BATCH = 10
+# Seeds that share a folder and what goes wrong: setting these up costs as much as the operations of ten seeds. Not more, nor with more
+# steps: each line of a folder's selection makes the next one dearer.
+BATCH = max(10, 300 // STEPS)
 
 
 class NoTrouble:

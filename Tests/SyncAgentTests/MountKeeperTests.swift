@@ -252,7 +252,7 @@ import Testing
             world.board.leave(number)
             await world.settle()
             _ = world.board.enter(greeting())
-            await world.clock.advance(whenAsleep: 1)
+            // It is not waited for any more.
             await world.settle()
         }
         #expect(world.machine.starts == 0 && world.machine.mounted == ["/m"])

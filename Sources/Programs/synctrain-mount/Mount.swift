@@ -35,8 +35,6 @@ final class Mount: Sendable {
     let terms = ReadTerms()
     /// Whether the file system is mounted for writing.
     let isWritable = Atomic(false)
-    /// Whether the agent is of another version than this program: synctrain was updated meanwhile.
-    let isOutdated = Atomic(false)
     let (user, group) = (getuid(), getgid())
 
     init(socket: String, folder: String, origin: MountOrigin) {
@@ -77,9 +75,7 @@ final class Mount: Sendable {
         case .settings(let settings):
             terms.follow(settings)
             scanners.names.withLock { $0 = settings.scanners }
-        case .failed(.wrongVersion):
-            isOutdated.store(true, ordering: .relaxed)
-            kill(getpid(), SIGTERM)
+        case .failed(.wrongVersion): MountProgram.noteUpdate()
         default: break
         }
     }

@@ -15,6 +15,15 @@ enum MountProgram {
     private static let threadCount = 4
     private static let connectionPatience = Duration.seconds(5)
 
+    /// Whether the agent is of another version than this program: synctrain was updated meanwhile.
+    private static let isOutdated = Atomic(false)
+
+    /// The agent has refused this version: the thread of signals does the rest.
+    static func noteUpdate() {
+        isOutdated.store(true, ordering: .relaxed)
+        kill(getpid(), SIGTERM)
+    }
+
     private struct Arguments {
         var socket = ""
         var folder = ""
@@ -127,7 +136,7 @@ enum MountProgram {
             var (signals, number) = (signals, CInt(0))
             while sigwait(&signals, &number) != 0 {}
             // What waits fails, then names and open files go with the process.
-            let isOutdated = mount.isOutdated.load(ordering: .relaxed)
+            let isOutdated = Self.isOutdated.load(ordering: .relaxed)
             if !isOutdated { mount.agent.tell(.goodbye) }
             mount.agent.end()
             fuse_session_exit(session.raw)
@@ -138,7 +147,7 @@ enum MountProgram {
         say(word, arguments?.ready ?? -1)
         _ = running.wait { $0 == 0 ? true : nil }
         // The thread of signals does the rest.
-        while mount.isOutdated.load(ordering: .relaxed) { pause() }
+        while isOutdated.load(ordering: .relaxed) { pause() }
         mount.agent.tell(.goodbye)
         mount.agent.end()
         mount.invalidation.end()
