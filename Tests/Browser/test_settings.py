@@ -228,7 +228,7 @@ def test_it_is_read_aloud_and_fits(page, agent, scope):
     shown(page, *{"agent": [], "folder": ["folder", FOLDER], "device": ["device", agent.peer_id]}[scope])
     page.wait(lambda: page.named("Find a setting", "textbox"), "the field that finds")
     page.named("Find a setting", "textbox").send_keys("a")  # opens what is folded
-    page.wait(lambda: all(element.get_property("open") for element in page.all("details:not([hidden])")), "all is open")
+    page.wait(lambda: all(element.get_property("open") for element in page.all("#view details:not([hidden])")), "all is open")
     assert page.nameless() == []
     for size in (PHONE, (320, 640)):
         page.resize(size)
