@@ -53,6 +53,7 @@ def test_all_that_it_knew_is_there(old, lab):
     before, configuration = contents(laptop, lab), read(os.path.join(laptop.home, "config.toml"))
     laptop.start()
     laptop.run("scan", "library:")
+    laptop.wait_state("library", "idle")
     status = laptop.status()
     folder = status["folders"][0]
     assert (folder["id"], folder["state"], folder["mode"], folder["errors"], folder["conflicts"]) == ("library", "idle", "selective", 0, 0)
