@@ -16,6 +16,9 @@ public func fuzzThumbnail(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt 
         }
     }
     if ThumbnailCheck.isThumbnail(bytes) { precondition(JPEGHead(bytes)?.size != nil) }
+    if let chunks = PNGChunk.read(bytes) {
+        precondition(PNGChunk.signature + chunks.flatMap(\.bytes) == bytes, "parts that are not those of the file")
+    }
     if case .picture(let format)? = MediaKind(head: bytes) { _ = PixelSize(of: format, head: bytes)?.isReasonable }
 
     // A film of which all that is asked for is known, in a file as long as it is, and in one that is longer.
