@@ -71,7 +71,7 @@ class Page:
             f"(async (...arguments) => {{ {text} }})(...arguments).then(done, (error) => done('failed: ' + error));", *arguments)
 
     def find(self, selector):
-        """What is there now. A click on it is one on what is there then: a page that is drawn anew meanwhile is no matter."""
+        """What is there now. A click on it is one on what is there then: a redraw in between does not matter."""
         element = self.driver.find_element(By.CSS_SELECTOR, selector)
         click = element.click
 
@@ -124,7 +124,7 @@ class Page:
         chain.key_up(modifier).perform()
 
     def click(self, name, role="button", within="body"):
-        """Once it is there and can be pressed; a page that is drawn anew meanwhile is no matter."""
+        """Once it is there and can be pressed; a redraw in between does not matter."""
         def pressed():
             element = self.named(name, role, within)
             if not element.is_enabled():

@@ -199,11 +199,17 @@ import Testing
         MountGreeting(folder: folder, origin: MountOrigin(directory: "/m"), process: 0)
     }
 
-    @Test(arguments: [false, true]) func oneThatOutlivedAnAgentIsMountedAgainWhenItIsLost(_ isUnmounted: Bool) async {
+    /// A mount that outlived its agent and has connected to this one, and the number of its connection.
+    private func adopted() -> (world: World, connection: Int) {
         let world = World()
         world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
         let (number, _) = world.board.enter(greeting())
         world.want("/m")
+        return (world, number)
+    }
+
+    @Test(arguments: [false, true]) func oneThatOutlivedAnAgentIsMountedAgainWhenItIsLost(_ isUnmounted: Bool) async {
+        let (world, number) = adopted()
         await world.run {
             await world.settle()
             #expect(await world.keeper.statuses.first?.state == "mounted")
@@ -242,10 +248,7 @@ import Testing
     }
 
     @Test func oneThatComesBackIsLeftAlone() async {
-        let world = World()
-        world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
-        let (number, _) = world.board.enter(greeting())
-        world.want("/m")
+        let (world, number) = adopted()
         await world.run {
             await world.settle()
             #expect(await world.keeper.statuses.first?.state == "mounted")

@@ -36,7 +36,7 @@ package struct DesktopThumbnail: Equatable, Sendable {
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    /// A picture that says of which file it is. Of what was in it only what shows the picture is left.
+    /// Adds the file's address and time to a picture, and drops all other metadata.
     /// - Parameter picture: a PNG; nil is returned for anything else, and for one with a side over 256 pixels.
     package func labelled(_ picture: [UInt8]) -> [UInt8]? {
         guard let chunks = PNGChunk.read(picture), let head = chunks.first, head.kind == "IHDR",

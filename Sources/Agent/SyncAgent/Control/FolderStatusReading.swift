@@ -91,7 +91,7 @@ struct FolderStatusReading: Sendable {
 }
 
 extension Aggregate {
-    /// As people are told of it: symbolic links are files, of which `symlinks` says how many they are.
+    /// For display: symbolic links count as files, and `symlinks` says how many there are.
     var asTotals: FolderStatus.Totals {
         FolderStatus.Totals(
             files: fileCount, directories: directories, bytes: bytes, symlinks: symlinks == 0 ? nil : symlinks)

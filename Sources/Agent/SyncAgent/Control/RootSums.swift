@@ -8,6 +8,7 @@ struct RootSums {
 
     init(of folder: Folder, in index: IndexStore) async throws {
         let root = try await index.global(folder.id, "")
+        // Without its root, a folder has no selection; `status` reports why.
         let selection = try? folder.boards.places.current.get().selection
         let hidden = try await InternalContent.sums(in: folder.id, index, selection)
         selected = root?.selected ?? .zero

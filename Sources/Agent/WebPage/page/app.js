@@ -167,7 +167,7 @@ async function load() {
     if (error.status !== 401) sayState(error.message);
     return;
   }
-  // What is drawn anew between press and release loses the click.
+  // An element that is redrawn between press and release loses the click.
   if (pressedAt !== null && performance.now() - pressedAt < 10_000) return app.refresh();
   app.status = status;
   // An agent of another version may have another page.

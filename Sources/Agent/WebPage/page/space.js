@@ -21,7 +21,7 @@ export function tightest(disks) {
   return disks.filter((disk) => disk.folders.length > 0).sort((one, other) => left(one) - left(other))[0] ?? null;
 }
 
-/** Draws into `element` while the page is seen; nothing while there is no folder, or an older agent does not say. */
+/** Draws into `element` while the page is visible; hides it if there are no folders or the agent does not report disk space. */
 export function spaceBar(element, app) {
   const summary = h("summary", {});
   const body = h("div", { class: "disks", hidden: true });

@@ -11,8 +11,8 @@ import BlockExchange
 ///   followed at once, they would swap for ever.
 /// - A connection that is replaced carries requests until one that replaces it does, and goes when it is idle or after 5 s. One
 ///   in doubt goes at once.
-/// - One that was the primary and was replaced is closed where the other goes first and the peer has never left it: the peer would not
-///   say again what it shares, without which no index is taken. The device is dialled anew.
+/// - A replaced primary whose replacement ends first is closed if the peer still has it as its primary: the peer would not send its
+///   ClusterConfig again, and this end accepts no index before one. The device is redialled.
 /// - The device is disconnected when the last connection has gone.
 package struct ConnectionSet: Sendable {
     package struct Settings: Sendable {

@@ -75,7 +75,7 @@ package struct DialPlan: Sendable {
         /// This machine has other addresses than before, or has left a network.
         case networks([NetworkPrefix])
         case failed(Attempt, DialFailure)
-        /// The dial has led to a link, of which is not decided yet whether it is admitted.
+        /// The dial produced a link that is neither admitted nor refused yet.
         case arrived(Attempt, tier: Int)
         /// The dial has led to a link that was admitted, with how the device is connected from then on.
         case linked(Attempt, Standing)

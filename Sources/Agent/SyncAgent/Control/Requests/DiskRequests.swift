@@ -25,7 +25,8 @@ struct DiskRequests: RequestGroup {
         }
     }
 
-    /// Nil where the folder's place cannot be opened, or its disk does not say how full it is.
+    /// Nil if the folder's root cannot be opened or its file system does not report its size; `status` reports the cause as the
+    /// folder's error.
     private func read(_ folder: Folder) async throws -> DiskUse.Folder? {
         guard let place = try? folder.boards.places.current.get() else { return nil }
         let asked = try await fetching.threads.runIfActive { () -> (disk: UInt64, space: FreeSpace)? in
@@ -45,7 +46,7 @@ struct DiskRequests: RequestGroup {
 }
 
 extension DiskUse.Disk {
-    /// The disk of a path; nil if there is no such path.
+    /// The file system that contains the path; nil if it cannot be read.
     fileprivate init?(at path: String) {
         guard let space = FreeSpace(at: path), let root = try? RootDirectory(path: path),
             let status = try? root.status()
