@@ -383,4 +383,41 @@ import Testing
             }
         }
     }
+
+    @Test func whatThisSideClosesTakesOverFromNone() {
+        var set = Self.set(of: 2)
+        for number in [1, 2] { #expect(set.handle(.closing(LinkNumber(number)), at: .seconds(5)) == []) }
+        #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(5)) == [])
+        #expect(set.primary == nil)
+        // Nor does it follow the peer, which promotes the other.
+        #expect(set.handle(.configReceived(LinkNumber(2), isSecondary: false), at: .seconds(5)) == [])
+        #expect(set.handle(.ended(LinkNumber(2)), at: .seconds(6)) == [.disconnected])
+    }
+
+    @Test func oneThatIsNotStartedYetStaysSoWhenItIsClosed() {
+        var set = Self.set(of: 1)
+        _ = set.handle(Self.hello(2, since: 3), at: .seconds(3))
+        _ = set.handle(.closing(LinkNumber(1)), at: .seconds(3))
+        _ = set.handle(.closing(LinkNumber(2)), at: .seconds(3))
+        #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(3)) == [])
+        #expect(set.handle(.time, at: .seconds(10)) == [])
+        #expect(set.nextWake == nil)
+    }
+
+    @Test func aNewLinkTakesOverFromOneThatIsClosed() {
+        var set = Self.set(of: 1)
+        _ = set.handle(.closing(LinkNumber(1)), at: .seconds(3))
+        #expect(set.handle(Self.hello(2, since: 3), at: .seconds(3)) == [.admit(LinkNumber(2))])
+        #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(3)) == [.promote(LinkNumber(2))])
+    }
+
+    @Test func oneThatWaitsIsNotAdmittedAfterItWasClosed() {
+        var set = Self.set(of: 1)
+        // The first is probed before a worse one is taken.
+        #expect(
+            set.handle(Self.hello(2, .relay, isOurs: false, since: 60), at: .seconds(60)) == [.probe([LinkNumber(1)])])
+        _ = set.handle(.closing(LinkNumber(2)), at: .seconds(60))
+        #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(61)) == [.disconnected])
+        #expect(set.handle(.time, at: .seconds(100)) == [])
+    }
 }

@@ -211,6 +211,8 @@ package actor DeviceSession {
     }
 
     private func closeAll(reason: Phrase) {
+        guard !open.isEmpty else { return }
+        handle(.closing(open.keys.sorted()))
         for (_, link) in open.sorted(by: { $0.key < $1.key }) {
             link.session.close(reason: reason)
             // While it waits, it does not see that its channel has gone.

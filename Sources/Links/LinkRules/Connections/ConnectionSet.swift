@@ -13,6 +13,7 @@ import BlockExchange
 ///   in doubt goes at once.
 /// - A replaced primary whose replacement ends first is closed if the peer still has it as its primary: the peer would not send its
 ///   ClusterConfig again, and this end accepts no index before one. The device is redialled.
+/// - What this side closes is promoted no more: where all are closed at once, none takes over from the one that ends first.
 /// - The device is disconnected when the last connection has gone.
 package struct ConnectionSet: Sendable {
     package struct Settings: Sendable {
@@ -44,6 +45,8 @@ package struct ConnectionSet: Sendable {
         case configReceived(LinkNumber, isSecondary: Bool)
         /// A retired connection has nothing under way in either direction; the answer to `retire`.
         case idle(LinkNumber)
+        /// This side closes the connection: until it ends nothing more is decided for it.
+        case closing(LinkNumber)
         case ended(LinkNumber)
         case time
     }
@@ -89,6 +92,8 @@ package struct ConnectionSet: Sendable {
         var isOpen = false
         /// Whether the peer has sent one.
         var isReady = false
+        /// This side has closed it, and it has not ended yet.
+        var isClosing = false
         /// It was the primary, and the peer, which has said on it what it shares, knows of no other.
         var isOnlyPeersPrimary = false
         /// It was retired, and has not reported `idle` yet: whoever waits for that still does, whatever role it has by now.
@@ -188,6 +193,7 @@ package struct ConnectionSet: Sendable {
         case .configReceived(let number, let isSecondary):
             actions += received(number, isSecondary: isSecondary, at: now)
         case .idle(let number): actions += wasIdle(number)
+        case .closing(let number): closing(number)
         case .ended(let number): actions += ended(number, at: now)
         case .time: actions += advance(at: now)
         }
@@ -212,7 +218,7 @@ package struct ConnectionSet: Sendable {
         guard !isSecondary else { return [] }
         peerPrimary = number
         for other in connections.keys { connections[other]?.isOnlyPeersPrimary = false }
-        guard number != primary, order.contains(number) else {
+        guard number != primary, usable.contains(number) else {
             if number == primary { followDue = nil }
             return []
         }
@@ -227,6 +233,11 @@ package struct ConnectionSet: Sendable {
         var actions: [Action] = []
         if let primary, connections[primary] != nil { actions.append(.demote(primary)) }
         return actions + promote(number)
+    }
+
+    private mutating func closing(_ number: LinkNumber) {
+        if case .waiting = connections[number]?.role { return remove(number) }
+        connections[number]?.isClosing = true
     }
 
     private mutating func ended(_ number: LinkNumber, at now: Duration) -> [Action] {
@@ -251,7 +262,7 @@ package struct ConnectionSet: Sendable {
         }
         if let due = followDue, due <= now {
             followDue = nil
-            if let peerPrimary, peerPrimary != primary, order.contains(peerPrimary) { actions += follow(peerPrimary) }
+            if let peerPrimary, peerPrimary != primary, usable.contains(peerPrimary) { actions += follow(peerPrimary) }
         }
         return actions
     }
@@ -380,7 +391,7 @@ package struct ConnectionSet: Sendable {
         guard let due = promotionDue, due <= now else { return actions }
         promotionDue = nil
         if primary == nil, let next = nextPrimary { actions += promote(next) }
-        for number in order where number != primary && connections[number]?.isStarted == false {
+        for number in usable where number != primary && connections[number]?.isStarted == false {
             connections[number]?.isStarted = true
             actions.append(.sendSecondary(number))
         }
@@ -401,9 +412,12 @@ package struct ConnectionSet: Sendable {
 
     /// The one that the peer has chosen, or the one that has been there longest.
     private var nextPrimary: LinkNumber? {
-        if let peerPrimary, order.contains(peerPrimary) { return peerPrimary }
-        return order.first
+        if let peerPrimary, usable.contains(peerPrimary) { return peerPrimary }
+        return usable.first
     }
+
+    /// The active ones that this side has not closed.
+    private var usable: [LinkNumber] { order.filter { connections[$0]?.isClosing == false } }
 
     private mutating func promote(_ number: LinkNumber) -> [Action] {
         primary = number

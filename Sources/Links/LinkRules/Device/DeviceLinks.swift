@@ -48,6 +48,8 @@ package struct DeviceLinks: Sendable {
         case measured(LinkNumber, rate: Double)
         /// What was sent over the link has not been acknowledged for a while.
         case unacknowledged(LinkNumber)
+        /// This side closes these links, and they have not ended yet.
+        case closing([LinkNumber])
         /// - Parameter isLost: neither side closed it on purpose.
         case ended(LinkNumber, isLost: Bool)
         case time
@@ -145,6 +147,7 @@ package struct DeviceLinks: Sendable {
             guard let way = arrivals[number]?.view.way else { break }
             upgrades.measured(way, rate: rate, at: now)
         case .unacknowledged(let number): actions += probe(.unacknowledged(number), at: now)
+        case .closing(let numbers): for number in numbers { actions += links(.closing(number), at: now) }
         case .ended(let number, let isLost):
             wasLost = isLost && !wasRefused(number, at: now)
             actions += probe(.ended(number), at: now) + links(.ended(number), at: now)
