@@ -4,8 +4,7 @@ import os
 import sys
 
 import dbus
-import dbus.bus
-
+from bus import Bus
 from process import Child, wait_until
 
 MOCK = "org.freedesktop.DBus.Mock"
@@ -16,35 +15,20 @@ LOGIND = ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.
 # NMMetered
 UNKNOWN, YES, NO, GUESS_YES, GUESS_NO = range(5)
 
-CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>system</type><listen>unix:path={path}</listen>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>
-"""
-
 
 class Machine:
-    """`directory` is to be short: a socket's path has at most 107 bytes."""
+    """`directory` is to be short: see `Bus`."""
 
     def __init__(self, directory):
         self.directory = directory
-        path = os.path.join(directory, "bus")
-        self.address = f"unix:path={path}"
-        self.variables = {"DBUS_SYSTEM_BUS_ADDRESS": self.address}
-        configuration = os.path.join(directory, "bus.conf")
-        with open(configuration, "w") as file:
-            file.write(CONFIGURATION.format(path=path))
-        self.bus = Child("dbus-daemon", os.path.join(directory, "bus.log"))
-        self.bus.spawn(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
-        wait_until(lambda: os.path.exists(path), 20, "the bus listens", child=self.bus)
-        self.connection = dbus.bus.BusConnection(self.address)
+        self.bus = Bus(directory, "system")
+        self.variables, self.connection = self.bus.variables, self.bus.connection
         self.services = {}
 
     def close(self):
-        self.connection.close()
-        for child in (*self.services.values(), self.bus):
+        for child in self.services.values():
             child.kill()
+        self.bus.close()
 
     def begin(self, place):
         """Has the service come, with nothing to say yet."""
@@ -53,7 +37,7 @@ class Machine:
         service.spawn([sys.executable, "-m", "dbusmock", "--system", name, path, interface],
                       env={**os.environ, **self.variables})
         self.services[name] = service
-        wait_until(lambda: self.connection.name_has_owner(name), 20, f"{name} is there", child=service)
+        self.bus.wait_owner(name, service)
 
     def end(self, place):
         """Has the service go."""

@@ -8,17 +8,11 @@ import sys
 import tempfile
 
 import dbus
-import dbus.bus
 import pytest
+from bus import Bus
 from process import Child, wait_until
 
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
-CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:path={path}</listen>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-</busconfig>
-"""
 
 
 class Desktop:
@@ -26,22 +20,15 @@ class Desktop:
 
     def __init__(self, directory):
         self.directory = directory
-        path = os.path.join(directory, "bus")
-        self.variables = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
-        configuration = os.path.join(directory, "bus.conf")
-        with open(configuration, "w") as file:
-            file.write(CONFIGURATION.format(path=path))
-        self.bus = Child("session-bus", os.path.join(directory, "bus.log"))
-        self.bus.spawn(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
-        wait_until(lambda: os.path.exists(path), 20, "the bus listens", child=self.bus)
-        self.connection = dbus.bus.BusConnection(self.variables["DBUS_SESSION_BUS_ADDRESS"])
+        self.bus = Bus(directory, "session")
+        self.variables, self.connection = self.bus.variables, self.bus.connection
         self.daemon = None
 
     def begin(self, *parameters):
         self.daemon = Child("notification-daemon", os.path.join(self.directory, "daemon.log"))
         self.daemon.spawn([sys.executable, "-m", "dbusmock", "--session", "--template", "notification_daemon", *parameters],
                           env={**os.environ, **self.variables})
-        wait_until(lambda: self.connection.name_has_owner(NAME), 20, "the daemon is there", child=self.daemon)
+        self.bus.wait_owner(NAME, self.daemon)
 
     @property
     def shown(self):
@@ -65,10 +52,9 @@ class Desktop:
         return [summary for _, _, summary, _, _ in self.shown]
 
     def close(self):
-        self.connection.close()
-        for child in (self.daemon, self.bus):
-            if child:
-                child.kill()
+        if self.daemon:
+            self.daemon.kill()
+        self.bus.close()
 
 
 @pytest.fixture

@@ -1,0 +1,44 @@
+"""A message bus of our own, for services that tests put on it."""
+
+import os
+
+import dbus
+import dbus.bus
+from process import Child, wait_until
+
+CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>{kind}</type><listen>unix:path={path}</listen>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+"""
+
+
+class Bus:
+    """`kind` is "system" or "session". `directory` is to be short: a socket's path has at most 107 bytes."""
+
+    def __init__(self, directory, kind):
+        path = os.path.join(directory, "bus")
+        self.address = f"unix:path={path}"
+        self.variables = {f"DBUS_{kind.upper()}_BUS_ADDRESS": self.address}
+        configuration = os.path.join(directory, "bus.conf")
+        with open(configuration, "w") as file:
+            file.write(CONFIGURATION.format(kind=kind, path=path))
+        self.daemon = Child(f"{kind}-bus", os.path.join(directory, "bus.log"))
+        self.daemon.spawn(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
+        self.connection = wait_until(self._connect, 20, "the bus listens", child=self.daemon)
+
+    def _connect(self):
+        try:
+            return dbus.bus.BusConnection(self.address)
+        except dbus.exceptions.DBusException:
+            # The socket has its name before anybody listens on it.
+            return None
+
+    def wait_owner(self, name, child):
+        """Until a service has the name; `child` is its process."""
+        wait_until(lambda: self.connection.name_has_owner(name), 20, f"{name} is there", child=child)
+
+    def close(self):
+        self.connection.close()
+        self.daemon.kill()
