@@ -38,6 +38,7 @@ Some *soft* and **strong** words, `code <b>`, and snake_case_names.
 echo "<img src=x onerror=alert(1)>"
 ```
 """
+PROGRAM = "import os\n\n# <b>all</b> of them\nfor name in os.listdir():\n    os.rename(name, name.lower())\n"
 MANY = 20_000
 FILM = "Films/Summer at the lake.webm"
 
@@ -76,6 +77,7 @@ def make_library(root):
     write(root, "Documents/Lease.pdf", red_document())
     write(root, "Documents/page.html", "<script>parent.document.title = 'taken'; document.cookie = 'taken=1'; fetch('/v1/status')</script>")
     write(root, "Notes/day.md", HOSTILE_TEXT)
+    write(root, "Notes/rename.py", PROGRAM)
     for name in HOSTILE:
         write(root, f"Odd/{name.replace('/', '')}", "odd\n")
     os.makedirs(os.path.join(root, "Many"))
@@ -456,6 +458,48 @@ def test_markdown_of_signs_alone_is_drawn(files):
     counts = page.script_async("const { markdown } = await import('/page/files-markdown.js');"
                                "return arguments[0].map((text) => markdown(text).length)", texts)
     assert len(counts) == len(texts) and all(counts[:3] + counts[4:]), counts
+
+
+CODE = {
+    "a.js": ('let a = "x // y"; // c', {"keyword": ["let"], "string": ['"x // y"'], "comment": ["// c"]}),
+    "a.swift": ("func f() -> Int { 0x1F } /* b\n b */", {"keyword": ["func"], "number": ["0x1F"], "comment": ["/* b\n b */"]}),
+    "a.py": ("def f(x): # c\n  return 'a'", {"keyword": ["def", "return"], "comment": ["# c"], "string": ["'a'"]}),
+    "a.yaml": ("# c\nurl: http://a#b\non: true", {"comment": ["# c"], "keyword": ["url", "on", "true"]}),
+    "a.json": ('{"a": "b", "n": 1.5}', {"keyword": ['"a"', '"n"'], "string": ['"b"'], "number": ["1.5"]}),
+    "a.html": ('<a href="x">"not"</a><script>', {"keyword": ["<a", ">", "</a", ">", "<script", ">"], "string": ['"x"']}),
+    "a.diff": ("--- a\n-old\n+new", {"comment": ["--- a"], "removed": ["-old"], "string": ["+new"]}),
+    "a.sql": ("select 'a' -- c", {"keyword": ["select"], "string": ["'a'"], "comment": ["-- c"]}),
+}
+
+
+def test_code_is_coloured_and_stays_what_it_is(files):
+    page = files
+    module = "const { code, languageOf } = await import('/page/files-code.js');"
+    drawn = page.script_async(module + """return Object.entries(arguments[0]).map(([name, text]) => {
+        const place = document.createElement('pre');
+        place.append(...code(text, languageOf(name)));
+        return [name, place.textContent, [...place.children].map((part) => [part.className, part.textContent])];
+    })""", {name: text for name, (text, _) in CODE.items()})
+    for name, text, parts in drawn:
+        assert text == CODE[name][0]
+        assert {kind: [part for other, part in parts if other == kind] for kind, _ in parts} == CODE[name][1], name
+    # Whatever it is made of, nothing of it is lost, and it is read in one go.
+    signs = ['"', "\\", "/*", "`", "'", "#", "<", "-", " ", "a", '"""', "[", "=", "+", "a=", "--[[", "\n ", "0x", "é", "💾", "\u0000"]
+    same = page.script_async(module + """return arguments[0].map((sign) => ['js', 'swift', 'css', 'py', 'toml', 'json', 'lua', 'xml', 'tex', 'patch'].every((name) => {
+        const text = sign.repeat(65536 / sign.length);
+        return code(text, languageOf(name)).map((part) => part.textContent ?? part).join('') === text;
+    }))""", signs)
+    assert same == [True] * len(signs)
+    assert page.script_async(module + "return [languageOf('Letter.txt') ?? '', languageOf('constructor') ?? '']") == ["", ""]
+
+
+def test_a_program_is_looked_at(files):
+    page = files
+    open_file(page, "Notes", "rename.py")
+    page.wait_text(".preview pre .keyword", "import")
+    assert page.text(".preview pre .comment") == "# <b>all</b> of them"
+    assert page.script("return document.querySelector('.preview pre').textContent") == PROGRAM
+    assert not page.has(".preview pre b")
 
 
 def test_a_document_is_looked_at(files, setting):

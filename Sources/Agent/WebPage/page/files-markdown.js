@@ -1,5 +1,6 @@
 // Markdown of others, drawn as elements: the common part of it, and nothing that runs or is loaded. Pure but for the elements.
 import { h } from "./dom.js";
+import { code, languageOf } from "./files-code.js";
 import { t } from "./words.js";
 
 /** Lists and quotations in one another. */
@@ -32,9 +33,11 @@ function blocks(lines, depth) {
     } else if (line.trim() === "") {
       at += 1;
     } else if ((match = fence.exec(line))) {
-      const [, sign] = match;
+      const [, sign, words] = match;
       const last = run(lines, at + 1, (other) => !closes(other, sign));
-      out.push(h("pre", {}, h("code", {}, lines.slice(at + 1, last).join("\n"))));
+      const language = languageOf(words.trim().split(/[\s,{]/, 1)[0]);
+      const body = lines.slice(at + 1, last).join("\n");
+      out.push(h("pre", {}, h("code", {}, language ? code(body, language) : body)));
       at = last + 1;
     } else if ((match = heading.exec(line))) {
       // Above are the headings of the page.

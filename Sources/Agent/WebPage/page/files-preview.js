@@ -1,5 +1,6 @@
 // What is in a file, shown without keeping it.
 import { h, icon, reference, replace } from "./dom.js";
+import { code, languageOf } from "./files-code.js";
 import { markdown } from "./files-markdown.js";
 import { kindOfName, nameOf, shown } from "./files-names.js";
 import { bytes, dateTime, plural, t } from "./words.js";
@@ -75,7 +76,7 @@ const makers = {
       const isBinary = text.includes("\u0000");
       if (isBinary) return remark(element, `${t`Not a text file.`} ${otherProgram}`);
       const label = file.size > textMost ? t`Beginning of ${shown(file.name)}` : t`Text of ${shown(file.name)}`;
-      const plain = h("pre", { tabindex: "0", role: "region", "aria-label": label }, text);
+      const plain = h("pre", { tabindex: "0", role: "region", "aria-label": label }, written(text, file.name));
       const isCut = file.size > textMost ? h("p", { class: "quiet" }, t`The first 64 KiB of ${bytes(file.size)}.`) : null;
       if (isMarkdown(file.name)) replace(element, eitherOf(plain, text, label), isCut);
       else replace(element, plain, isCut);
@@ -89,6 +90,11 @@ const makers = {
   },
   file(app, file, element) { element.append(small(file)); },
 };
+
+function written(text, name) {
+  const language = languageOf(name);
+  return language ? code(text, language) : text;
+}
 
 function isMarkdown(name) { return /\.(md|markdown)$/i.test(name); }
 
