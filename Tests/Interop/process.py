@@ -9,11 +9,11 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MIB = 1 << 20
-# How many times as long everything may take; for a slow machine.
 # Programs speak English, whatever language the person who runs the tests speaks.
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)
 
+# How many times as long everything may take before it fails; above 2 for a slow machine.
 PATIENCE = float(os.environ.get("SYNCTRAIN_TEST_PATIENCE", "1"))
 _children = set()
 
@@ -36,7 +36,7 @@ def wait_until(condition, timeout=20.0, what="condition", every=0.02, child=None
         if last:
             return last
         # On a slow machine the questions would take the time that the answer needs.
-        pause = max(every, 2 * (time.monotonic() - asked)) if PATIENCE > 1 else every
+        pause = max(every, 2 * (time.monotonic() - asked)) if PATIENCE > 2 else every
         if child is not None and not child.is_running:
             raise RuntimeError(f"{what}: {child.name} exited with {child.process.returncode}\n{child.log_tail()}")
         if time.monotonic() > end:
