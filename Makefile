@@ -127,7 +127,7 @@ mount-model: debug ## mounts: random operations, agent, mount and connection los
 	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_model.py Tests/Interop/test_two_mounts.py \
 	Tests/Interop/test_mount_renames.py Tests/Interop/test_mount_trouble.py
 
-mount-suites: debug ## fio, stress-ng, dbench and fs_mark on a mount; installs them
+mount-suites: debug ## fio, stress-ng, dbench, fs_mark and LibreOffice on a mount; installs them
 	@config/install-packages config/mount-suite-packages.txt
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_suites.py
 

@@ -21,6 +21,8 @@ AGENT_GONE = {errno.EIO}
 MOUNT_GONE = {errno.EIO, errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT}
 # What it is told when no connected device has what it needs.
 NO_HOLDER = {errno.ENETDOWN, errno.ETIMEDOUT}
+# Of the folder itself.
+OWN = {".stfolder", ".stversions", ".stignore"}
 
 
 def initial(seed):
@@ -31,20 +33,40 @@ def initial(seed):
 
 def tree(root):
     """path → what it is and holds, and permissions of files; None while it changes."""
-    found = {}
+    found, rest = {}, [""]
     try:
-        for path, kind in harness.walk(root).items():
-            # What a node keeps of a download that was overtaken.
-            if os.path.basename(path).startswith(".syncthing."):
-                continue
-            full = os.path.join(root, path)
-            content = os.readlink(full) if kind == "symlink" else harness.read(full) if kind == "file" else None
-            mode = oct(stat.S_IMODE(os.lstat(full).st_mode)) if kind == "file" else None
-            digest = hashlib.sha256(content).hexdigest() if kind == "file" and content is not None else content
-            found[path] = (kind, digest, mode)
-    except FileNotFoundError:
+        while rest:
+            below = rest.pop()
+            with os.scandir(os.path.join(root, below)) as entries:
+                for entry in entries:
+                    # What a node keeps of a download that was overtaken.
+                    if entry.name.startswith(".syncthing.") or entry.name in OWN:
+                        continue
+                    path, status = os.path.join(below, entry.name), entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        rest.append(path)
+                        found[path] = ("directory", None, None)
+                    elif stat.S_ISLNK(status.st_mode):
+                        found[path] = ("symlink", os.readlink(entry.path), None)
+                    else:
+                        found[path] = ("file", digest(entry.path), oct(stat.S_IMODE(status.st_mode)))
+    except NotADirectoryError:
         return None
+    except FileNotFoundError:
+        return {} if not os.path.lexists(root) else None
     return found
+
+
+def digest(path):
+    """SHA-256 of a file, without what a buffer asks of it before."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        sum = hashlib.sha256()
+        while chunk := os.read(file, 1 << 20):
+            sum.update(chunk)
+        return sum.hexdigest()
+    finally:
+        os.close(file)
 
 
 def is_file(path):

@@ -1,11 +1,13 @@
 """Programs on a mount whose files are all elsewhere at first, and what the other device is told meanwhile."""
 
 import contextlib
+import importlib.util
 import os
 import pty
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 import harness
@@ -45,6 +47,8 @@ def elsewhere(nodes):
     contents["here/kept"] = b"kept"
     contents["texts/note.txt"] = b"a note\n" * 100
     contents["texts/other.txt"] = b"another\n" * 100
+    for name in ("saved", "backed-up", "linked", "changed"):
+        contents[f"gtk/{name}.txt"] = b"a note\n" * 100
     # Zeros at both ends and in between, as a disk image has them.
     contents["sparse/zeros.bin"] = bytes(MIB)
     contents["sparse/holes.bin"] = bytes(MIB) + harness.pattern(300_000, 5) + bytes(2 * MIB) + b"end" + bytes(5000)
@@ -177,6 +181,67 @@ def test_what_editors_write_beside_a_file_is_told_to_nobody(elsewhere):
     told = {name for name in told_names(node, begun) if name.startswith("texts/")}
     assert told == {"texts/note.txt", "texts/other.txt"}
     assert os.stat(note).st_mode == mode and elsewhere.conflicts() == []
+
+
+# How gedit and all other programs of GTK load and save a text: the entity tag says whether the file is still what was loaded.
+GTK_EDITOR = """
+import sys
+from gi.repository import Gio, GLib
+path, text, hasBackup = sys.argv[1], sys.argv[2].encode(), sys.argv[3] == "backup"
+file = Gio.File.new_for_path(path)
+_, old, tag = file.load_contents(None)
+print("loaded", flush=True)
+sys.stdin.readline()
+try:
+    file.replace_contents(old + text, tag, hasBackup, Gio.FileCreateFlags.NONE, None)
+except GLib.Error as error:
+    sys.exit(error.message)
+"""
+
+
+@contextlib.contextmanager
+def gtk_editor(path, text, backup=False):
+    """A program that has loaded the file. Saves `text` behind it when it is left, and gives what it says of that in `said`."""
+    said = []
+    with subprocess.Popen([sys.executable, "-c", GTK_EDITOR, path, text, "backup" if backup else ""],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout.readline() == "loaded\n", program.stderr.read()
+            yield said
+            said.append(program.communicate("\n", timeout=60)[1].strip())
+        finally:
+            program.kill()
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("gi"), reason="needs python3-gi")
+def test_gtk_editors_save_what_was_elsewhere(elsewhere):
+    """They write `.goutputstream-…` and rename it; with a backup the file itself is renamed before; through a link it is
+    written in its place."""
+    node, old = elsewhere.node, b"a note\n" * 100
+    begun = max([event["id"] for event in node.get("/rest/events?events=ItemStarted&timeout=1")], default=0)
+    os.symlink("linked.txt", elsewhere.path("gtk/link"))
+    modes = {}
+    for name, path, hasBackup in (("saved", "saved.txt", False), ("backed-up", "backed-up.txt", True), ("linked", "link", False)):
+        modes[name] = os.stat(elsewhere.path("gtk", path)).st_mode
+        with gtk_editor(elsewhere.path("gtk", path), name, hasBackup) as said:
+            assert state(elsewhere, f"gtk/{name}.txt") == "absent", "loading keeps nothing in the folder"
+        assert said == [""]
+    for name, mode in modes.items():
+        elsewhere.wait_there(f"gtk/{name}.txt", old + name.encode())
+        assert os.stat(elsewhere.path(f"gtk/{name}.txt")).st_mode == mode == os.stat(elsewhere.there(f"gtk/{name}.txt")).st_mode
+    assert harness.read(elsewhere.path("gtk/backed-up.txt~")) == old
+    wait_until(lambda: os.path.islink(elsewhere.there("gtk/link")), 20, "the link arrives", child=elsewhere.agent)
+    # A backup stays, and is told after a while.
+    told = {name for name in told_names(node, begun) if name.startswith("gtk/")} - {"gtk/backed-up.txt~"}
+    assert told == {"gtk/saved.txt", "gtk/backed-up.txt", "gtk/linked.txt", "gtk/link"}
+    # What another device has changed since it was loaded is not overwritten.
+    with gtk_editor(elsewhere.path("gtk/changed.txt"), "ours") as said:
+        harness.write(elsewhere.there("gtk/changed.txt"), b"theirs\n")
+        node.scan(elsewhere.folder, "gtk/changed.txt")
+        wait_until(lambda: harness.read(elsewhere.path("gtk/changed.txt")) == b"theirs\n", 20, "the change is seen",
+                   child=elsewhere.agent)
+    assert "modified" in said[0], said
+    assert harness.read(elsewhere.path("gtk/changed.txt")) == b"theirs\n" and elsewhere.conflicts() == []
 
 
 def test_a_change_elsewhere_is_seen_within_a_second(elsewhere):

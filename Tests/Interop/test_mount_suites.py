@@ -1,10 +1,13 @@
-"""Other people's test programs on a mount: what they write reads back as it was written, and a real node gets the same.
+"""Other people's test programs on a mount, and LibreOffice: what they write reads back as it was written, and a real node gets the same.
 
 `make mount-suites` installs and runs them; CI does not."""
 
+import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 
 import harness
 import pytest
@@ -61,3 +64,81 @@ def test_random_reads_of_a_file_that_is_not_here(work):
     assert result.returncode == 0, result.stdout[-2000:]
     assert harness.read(path) == harness.pattern(ABSENT, 18)
     assert os.getxattr(path, "user.synctrain.state") == b"absent"
+
+
+# Opens a document, adds a line at its end and saves it in its place, as a person does.
+OFFICE_EDITOR = """
+import sys, time, uno
+from com.sun.star.connection import NoConnectException
+pipe, url, text = sys.argv[1:]
+local = uno.getComponentContext()
+resolver = local.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", local)
+while True:
+    try:
+        context = resolver.resolve(f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext")
+        break
+    except NoConnectException:
+        time.sleep(0.1)
+desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
+document = desktop.loadComponentFromURL(url, "_blank", 0, ())
+cursor = document.Text.createTextCursor()
+cursor.gotoEnd(False)
+document.Text.insertString(cursor, text, False)
+document.store()
+document.close(True)
+desktop.terminate()
+"""
+
+
+def text_of(office, path, out):
+    """What LibreOffice reads in a document."""
+    os.makedirs(out)
+    subprocess.run([*office, "--convert-to", "txt:Text (encoded):UTF8", "--outdir", out, path], check=True, capture_output=True,
+                   timeout=300)
+    [name] = os.listdir(out)
+    return harness.read(os.path.join(out, name)).decode("utf-8-sig").split()
+
+
+@pytest.mark.skipif(not shutil.which("soffice") or not importlib.util.find_spec("uno"),
+                    reason="needs LibreOffice and python3-uno; see config/mount-suite-packages.txt")
+def test_libreoffice_saves_what_was_elsewhere(nodes):
+    """Converts one document over another, and saves one that was opened, with its lock beside it. (It converts none onto itself, on no
+    disk.)"""
+    lab, node, agent = nodes
+    office = ["soffice", f"-env:UserInstallation=file://{lab.path('office')}", "--headless", "--norestore", "--nologo"]
+    made = lab.directory("documents")
+    for name in ("source", "target", "saved"):
+        harness.write(os.path.join(made, f"{name}.txt"), b"words of %s\n" % name.encode())
+
+    def convert(kind, out, *paths):
+        subprocess.run([*office, "--convert-to", kind, "--outdir", out, *paths], check=True, capture_output=True, timeout=300)
+    convert("odt", made, *(os.path.join(made, f"{name}.txt") for name in ("source", "target", "saved")))
+    names = {"source.odt": "source.odt", "source.docx": "target.odt", "saved.odt": "saved.odt"}
+    files = {f"papers/{name}": harness.read(os.path.join(made, source)) for name, source in names.items()}
+    mounted = Mounted(lab, node, agent, "office", {"here/kept": b"kept", **files})
+    try:
+        begun = max([event["id"] for event in node.get("/rest/events?events=ItemStarted&timeout=1")], default=0)
+        modes = {name: os.stat(mounted.path("papers", name)).st_mode for name in names}
+        convert("docx", mounted.path("papers"), mounted.path("papers/source.odt"))
+        pipe = os.path.basename(lab.root)
+        with subprocess.Popen([*office, f"--accept=pipe,name={pipe};urp;"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as program:
+            try:
+                subprocess.run([sys.executable, "-c", OFFICE_EDITOR, pipe, "file://" + mounted.path("papers/saved.odt"), " and more"],
+                               check=True, capture_output=True, timeout=300)
+                program.wait(60)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    program.kill()
+        written = {"papers/source.docx": "words of source", "papers/saved.odt": "words of saved and more"}
+        for name, text in written.items():
+            mounted.wait_there(name, harness.read(mounted.path(name)))
+            assert text_of(office, mounted.there(name), lab.path("text", name)) == text.split()
+        assert {name: os.stat(mounted.path("papers", name)).st_mode for name in names} == modes
+        assert sorted(os.listdir(mounted.path("papers"))) == sorted(names)
+        told = {event["data"]["item"] for event in node.get(f"/rest/events?events=ItemStarted&since={begun}&timeout=1")
+                if event["data"]["folder"] == "office"}
+        assert told == set(written), "what it has beside them is told to nobody"
+        assert mounted.conflicts() == []
+    finally:
+        mounted.end()
