@@ -345,6 +345,7 @@ let package = Package(
                 "BlockExchange", "Cryptography", "GhostDrop", "LinkSecurity", "Transport", "TransportConformance",
                 nioCore, nioPosix,
             ]),
+        .tests(of: "MessageBus"),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Threads", "Transport", nioCore, nioPosix]),
         .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
         .tests(
