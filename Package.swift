@@ -346,6 +346,7 @@ let package = Package(
                 nioCore, nioPosix,
             ]),
         .tests(of: "MessageBus"),
+        .tests(of: "MachineState", ["MessageBus"]),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Threads", "Transport", nioCore, nioPosix]),
         .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
         .tests(
