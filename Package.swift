@@ -345,6 +345,8 @@ let package = Package(
                 "BlockExchange", "Cryptography", "GhostDrop", "LinkSecurity", "Transport", "TransportConformance",
                 nioCore, nioPosix,
             ]),
+        .tests(of: "MessageBus"),
+        .tests(of: "MachineState", ["MessageBus"]),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Threads", "Transport", nioCore, nioPosix]),
         .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
         .tests(

@@ -133,6 +133,11 @@ import Testing
         #expect(try parse("[notifications]\n" + text).notifications.isEnabled == isEnabled)
     }
 
+    @Test(arguments: [("", true), ("tray = true\n", true), ("tray = false\n", false)])
+    func tray(text: String, hasTray: Bool) throws {
+        #expect(try parse("[desktop]\n" + text).desktop.hasTray == hasTray)
+    }
+
     @Test func thumbnails() throws {
         #expect(try parse("[thumbnails]\n").thumbnails == ThumbnailSettings())
         let text = """
@@ -347,6 +352,8 @@ import Testing
             ("[bluetooth]\nscan-interval = 3601\n", .invalidValue, 2, ["3600"]),
             ("[bluetooth]\nscan = 5\n", .unknownKey, 2, []),
             ("[notifications]\nenable = true\n", .unknownKey, 2, ["did you mean `enabled`?"]),
+            ("[desktop]\ntrays = true\n", .unknownKey, 2, ["did you mean `tray`?"]),
+            ("[desktop]\ntray = 1\n", .wrongType, 2, ["true"]),
             ("[thumbnails]\nlimit = \"x\"\n", .invalidValue, 2, ["GiB"]),
             ("[thumbnails]\nfolders = \"x\"\n", .unknownKey, 2, ["did you mean `folder`?"]),
             ("[thumbnails]\ndirectory = \"../x\"\n", .invalidValue, 2, [".thumbnails"]),

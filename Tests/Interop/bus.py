@@ -1,6 +1,9 @@
-"""A message bus of our own, for services that tests put on it."""
+"""A message bus of our own, for services that tests put on it, and a browser for what a desktop opens."""
 
+import html
+import json
 import os
+import sys
 
 import dbus
 import dbus.bus
@@ -42,3 +45,33 @@ class Bus:
     def close(self):
         self.connection.close()
         self.daemon.kill()
+
+
+class Browser:
+    """A program that is told what to open: `opened` has the arguments of each start, and what the file said."""
+
+    def __init__(self, directory):
+        self.program, self.log = os.path.join(directory, "browser"), os.path.join(directory, "opened")
+        with open(self.program, "w") as file:
+            file.write(f"#!{sys.executable}\nimport json, sys\n"
+                       f"print(json.dumps([sys.argv[1:], open(sys.argv[1]).read()]), file=open({self.log!r}, 'a'))\n")
+        os.chmod(self.program, 0o755)
+
+    @property
+    def opened(self):
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log) as file:
+            return [tuple(json.loads(line)) for line in file if line.endswith("\n")]
+
+    def views(self, agent):
+        """The views of the agent's page that were opened, each logged in."""
+        views = []
+        for arguments, page in self.opened:
+            # Every user sees arguments: there is the file, which is this user's, and no token.
+            [file] = arguments
+            assert "token" not in file and file.endswith(".html")
+            url = html.unescape(page.split("url=", 1)[1].split('"', 1)[0])
+            assert url.startswith(agent.status()["http"]) and "/login?token=" in url
+            views.append(url.split("#", 1)[1])
+        return views

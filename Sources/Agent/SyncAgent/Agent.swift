@@ -256,6 +256,7 @@ package final class Agent: Service, Sendable {
                 group.addTask { await self.uploads.run() }
                 group.addTask { await self.mountKeeper.run() }
                 if let board = self.setup.notices { group.addTask { await self.noticeFollower(board).run() } }
+                if let board = self.setup.tray { group.addTask { await self.trayFollower(board).run() } }
                 await self.tasks.run()
                 group.cancelAll()
             }

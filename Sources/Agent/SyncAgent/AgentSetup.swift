@@ -82,6 +82,8 @@ package struct AgentSetup: Sendable {
     package var machine: (any MachineStateSource)?
     /// Where people are notified of what happens; nil for nowhere.
     package var notices: (any NoticeBoard)?
+    /// Where the agent's state is shown as an icon; nil for nowhere.
+    package var tray: (any TrayBoard)?
     /// What mounts folders; nil where they cannot be mounted by the agent.
     package var mounts: MountTools?
     package var time: AgentTime
@@ -97,7 +99,8 @@ package struct AgentSetup: Sendable {
         testTransport: (any LinkTransport)? = nil, nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
         web: Web? = nil, examine: (@Sendable () -> MachineFacts)? = nil, machine: (any MachineStateSource)? = nil,
-        notices: (any NoticeBoard)? = nil, mounts: MountTools? = nil, time: AgentTime = .system,
+        notices: (any NoticeBoard)? = nil, tray: (any TrayBoard)? = nil, mounts: MountTools? = nil,
+        time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -114,6 +117,7 @@ package struct AgentSetup: Sendable {
         self.examine = examine
         self.machine = machine
         self.notices = notices
+        self.tray = tray
         self.mounts = mounts
         self.time = time
         self.watchProgram = watchProgram

@@ -67,14 +67,34 @@ struct BusConnection: ~Copyable {
         return cookie
     }
 
+    /// Sends a signal to everyone who listens.
+    func emit(_ signal: BusSignal) throws(SystemError) {
+        var message: OpaquePointer?
+        let result = sd_bus_message_new_signal(bus, &message, signal.path, signal.interface, signal.member)
+        guard result >= 0, let message else { throw SystemError("sd_bus_message_new_signal", -result) }
+        defer { sd_bus_message_unref(message) }
+        for argument in signal.arguments { try MessageCoding.append(argument, to: message) }
+        let sent = sd_bus_send(bus, message, nil)
+        guard sent >= 0 else { throw SystemError("sd_bus_send", -sent) }
+    }
+
+    /// Answers a call. Values that sd-bus does not take, such as a text with characters that D-Bus forbids, become an error for
+    /// the caller: the connection goes on.
     func answer(_ call: CallHandle, _ answer: BusAnswer) throws(SystemError) {
         var reply: OpaquePointer?
         defer { sd_bus_message_unref(reply) }
         switch answer {
         case .values(let values):
             let result = sd_bus_message_new_method_return(call.message, &reply)
-            guard result >= 0, let reply else { throw SystemError("sd_bus_message_new_method_return", -result) }
-            for value in values { try MessageCoding.append(value, to: reply) }
+            guard result >= 0, let message = reply else {
+                throw SystemError("sd_bus_message_new_method_return", -result)
+            }
+            do throws(SystemError) {
+                for value in values { try MessageCoding.append(value, to: message) }
+            } catch {
+                return try self.answer(
+                    call, .error(name: BusErrorName.failed, message: "the answer could not be put into a message"))
+            }
         case .error(let name, let text):
             let result = name.withCString { name in
                 text.withCString { text in
@@ -99,12 +119,17 @@ struct BusConnection: ~Copyable {
         sd_bus_message_get_type(message, &type)
         switch Int(type) {
         case SD_BUS_MESSAGE_SIGNAL:
-            guard let notice = Self.notice(message) else { return Arrival.none }
+            var limit = MessageLimit.answer
+            guard let notice = Self.notice(message, &limit) else { return Arrival.none }
             return .signal(notice)
         case SD_BUS_MESSAGE_METHOD_CALL:
-            guard let notice = Self.notice(message) else {
+            var limit = MessageLimit.call
+            guard let notice = Self.notice(message, &limit) else {
                 try answer(
-                    handle, .error(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "unreadable arguments"))
+                    handle,
+                    limit.isExceeded
+                        ? .error(name: BusErrorName.limitsExceeded, message: "the arguments are too large")
+                        : .error(name: BusErrorName.invalidArguments, message: "unreadable arguments"))
                 return Arrival.none
             }
             return .call(notice, handle)
@@ -115,8 +140,8 @@ struct BusConnection: ~Copyable {
         }
     }
 
-    private static func notice(_ message: OpaquePointer) -> BusNotice? {
-        guard let values = MessageCoding.values(of: message) else { return nil }
+    private static func notice(_ message: OpaquePointer, _ limit: inout MessageLimit) -> BusNotice? {
+        guard let values = MessageCoding.values(of: message, &limit) else { return nil }
         func text(_ field: UnsafePointer<CChar>?) -> String { field.map { String(cString: $0) } ?? "" }
         return BusNotice(
             sender: text(sd_bus_message_get_sender(message)), path: text(sd_bus_message_get_path(message)),
@@ -129,7 +154,8 @@ struct BusConnection: ~Copyable {
             let text = error.message.map { String(cString: $0) } ?? ""
             return .failure(BusError(.remote, name: String(cString: name), text))
         }
-        guard let values = MessageCoding.values(of: message) else {
+        var limit = MessageLimit.answer
+        guard let values = MessageCoding.values(of: message, &limit) else {
             return .failure(BusError(.invalid, "the answer could not be read"))
         }
         return .success(values)

@@ -45,6 +45,21 @@ package struct BusNotice: Equatable, Sendable {
     }
 }
 
+/// A signal of one of this program's objects.
+package struct BusSignal: Equatable, Sendable {
+    package var path: String
+    package var interface: String
+    package var member: String
+    package var arguments: [BusValue]
+
+    package init(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []) {
+        self.path = path
+        self.interface = interface
+        self.member = member
+        self.arguments = arguments
+    }
+}
+
 /// What a call of one of this program's methods is answered with.
 package enum BusAnswer: Equatable, Sendable {
     case values([BusValue])

@@ -1,14 +1,45 @@
 import CSystemd
 import Glibc
 
+/// How much of one message is read: as values it takes many times the memory that it takes as bytes.
+struct MessageLimit {
+    private(set) var values: Int
+    private(set) var bytes: Int
+    private(set) var isExceeded = false
+
+    /// Of a call of one of this program's methods, which anybody on the bus may make.
+    static let call = MessageLimit(values: 4096, bytes: 1 << 20)
+    /// Of what this program asked for: answers, and signals that it wants to hear.
+    static let answer = MessageLimit(values: 1 << 20, bytes: 64 << 20)
+
+    init(values: Int, bytes: Int) {
+        self.values = values
+        self.bytes = bytes
+    }
+
+    /// False, from then on, once it is more.
+    mutating func take(values: Int = 1, bytes: Int = 0) -> Bool {
+        guard !isExceeded, values <= self.values, bytes <= self.bytes else {
+            isExceeded = true
+            return false
+        }
+        self.values -= values
+        self.bytes -= bytes
+        return true
+    }
+}
+
 /// Reads and writes the values of sd-bus messages.
 ///
 /// sd-bus has checked the message's form, its depth (64 levels) and its length (128 MiB) before it hands it out.
 enum MessageCoding {
-    /// The values of a message that has not been read from; nil when sd-bus finds a fault in it.
-    static func values(of message: OpaquePointer) -> [BusValue]? {
+    /// What a descriptor counts for: each is duplicated, and a message may name one of its descriptors often.
+    private static let descriptorCost = 64
+
+    /// The values of a message that has not been read from; nil when sd-bus finds a fault in it, or it is over the limit.
+    static func values(of message: OpaquePointer, _ limit: inout MessageLimit) -> [BusValue]? {
         guard sd_bus_message_rewind(message, 1) >= 0 else { return nil }
-        return values(in: message)
+        return values(in: message, &limit)
     }
 
     /// Appends `value`. Throws with the negative error of sd-bus.
@@ -40,21 +71,23 @@ enum MessageCoding {
         }
     }
 
-    private static func values(in message: OpaquePointer) -> [BusValue]? {
+    private static func values(in message: OpaquePointer, _ limit: inout MessageLimit) -> [BusValue]? {
         var values: [BusValue] = []
         while true {
             var type: CChar = 0
             var contents: UnsafePointer<CChar>?
             let result = sd_bus_message_peek_type(message, &type, &contents)
             if result == 0 { return values }
-            guard result > 0, let value = value(type, contents.map { String(cString: $0) } ?? "", in: message) else {
-                return nil
-            }
+            guard result > 0, limit.take(),
+                let value = value(type, contents.map { String(cString: $0) } ?? "", in: message, &limit)
+            else { return nil }
             values.append(value)
         }
     }
 
-    private static func value(_ type: CChar, _ contents: String, in message: OpaquePointer) -> BusValue? {
+    private static func value(
+        _ type: CChar, _ contents: String, in message: OpaquePointer, _ limit: inout MessageLimit
+    ) -> BusValue? {
         switch Character(UnicodeScalar(UInt8(bitPattern: type))) {
         case "y": return read(type, UInt8(0), message).map { .byte($0) }
         case "b": return read(type, CInt(0), message).map { .boolean($0 != 0) }
@@ -65,36 +98,40 @@ enum MessageCoding {
         case "x": return read(type, Int64(0), message).map { .int64($0) }
         case "t": return read(type, UInt64(0), message).map { .uint64($0) }
         case "d": return read(type, Double(0), message).map { .double($0) }
-        case "s": return readText(type, message).map { .string($0) }
-        case "o": return readText(type, message).map { .objectPath($0) }
-        case "g": return readText(type, message).map { .signature($0) }
+        case "s": return readText(type, message, &limit).map { .string($0) }
+        case "o": return readText(type, message, &limit).map { .objectPath($0) }
+        case "g": return readText(type, message, &limit).map { .signature($0) }
         case "h":
-            guard let number = read(type, CInt(-1), message), let copy = try? Descriptor.duplicate(of: number) else {
-                return nil
-            }
+            guard limit.take(values: descriptorCost), let number = read(type, CInt(-1), message),
+                let copy = try? Descriptor.duplicate(of: number)
+            else { return nil }
             return .descriptor(BusDescriptor(copy))
         case "a" where contents == "y":
             var start: UnsafeRawPointer?
             var count = 0
-            guard sd_bus_message_read_array(message, code("y"), &start, &count) >= 0 else { return nil }
+            guard sd_bus_message_read_array(message, code("y"), &start, &count) >= 0,
+                limit.take(values: 0, bytes: count)
+            else { return nil }
             return .bytes([UInt8](UnsafeRawBufferPointer(start: start, count: count)))
         case "a" where contents.hasPrefix("{"):
-            guard let elements = inside(type, contents, message) else { return nil }
+            guard let elements = inside(type, contents, message, &limit) else { return nil }
             let key = contents.dropFirst().prefix(1)
             let entries = elements.compactMap { element -> BusValue.Entry? in
                 guard case .structure(let pair) = element, pair.count == 2 else { return nil }
                 return BusValue.Entry(key: pair[0], value: pair[1])
             }
             return .dictionary(key: String(key), value: String(contents.dropFirst(2).dropLast()), entries)
-        case "a": return inside(type, contents, message).map { .array(element: contents, $0) }
-        case "r", "e": return inside(type, contents, message).map { .structure($0) }
-        case "v": return inside(type, contents, message).flatMap(\.first).map { .variant($0) }
+        case "a": return inside(type, contents, message, &limit).map { .array(element: contents, $0) }
+        case "r", "e": return inside(type, contents, message, &limit).map { .structure($0) }
+        case "v": return inside(type, contents, message, &limit).flatMap(\.first).map { .variant($0) }
         default: return nil
         }
     }
 
-    private static func inside(_ type: CChar, _ contents: String, _ message: OpaquePointer) -> [BusValue]? {
-        guard sd_bus_message_enter_container(message, type, contents) > 0, let values = values(in: message),
+    private static func inside(
+        _ type: CChar, _ contents: String, _ message: OpaquePointer, _ limit: inout MessageLimit
+    ) -> [BusValue]? {
+        guard sd_bus_message_enter_container(message, type, contents) > 0, let values = values(in: message, &limit),
             sd_bus_message_exit_container(message) >= 0
         else { return nil }
         return values
@@ -107,9 +144,11 @@ enum MessageCoding {
         return sd_bus_message_read_basic(message, type, &number) > 0 ? number : nil
     }
 
-    private static func readText(_ type: CChar, _ message: OpaquePointer) -> String? {
+    private static func readText(_ type: CChar, _ message: OpaquePointer, _ limit: inout MessageLimit) -> String? {
         var text: UnsafePointer<CChar>?
-        guard sd_bus_message_read_basic(message, type, &text) > 0, let text else { return nil }
+        guard sd_bus_message_read_basic(message, type, &text) > 0, let text,
+            limit.take(values: 0, bytes: strlen(text))
+        else { return nil }
         return String(cString: text)
     }
 

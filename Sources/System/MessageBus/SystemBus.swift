@@ -20,9 +20,13 @@ package final class SystemBus: Sendable {
         var timeout: Duration
     }
 
-    private struct Post: Sendable {
-        var call: BusCall
-        var whenDone: @Sendable () -> Void
+    private enum Post: Sendable {
+        case call(BusCall, whenDone: @Sendable () -> Void)
+        case signal(BusSignal)
+
+        var whenDone: @Sendable () -> Void {
+            if case .call(_, let whenDone) = self { whenDone } else { {} }
+        }
     }
 
     private struct Mailbox {
@@ -31,7 +35,7 @@ package final class SystemBus: Sendable {
         var lastNumber: UInt64 = 0
         /// Not yet taken by the thread. At most one per waiting caller.
         var requests: [Request] = []
-        /// Calls that nobody waits for, not yet taken by the thread.
+        /// Calls that nobody waits for and signals, not yet taken by the thread.
         var posts: [Post] = []
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
         var whenEnded: CheckedContinuation<Void, Never>?
@@ -100,8 +104,11 @@ package final class SystemBus: Sendable {
         return try answer.get()
     }
 
-    /// Most calls of `post` that wait for the thread.
+    /// Most calls of `post` and signals that wait for the thread.
     private static let postLimit = 64
+    /// How many messages are taken in turn before the thread looks for what is to be sent, or whether it is to end: another
+    /// program can send without a pause.
+    private static let arrivalLimit = 256
 
     /// Calls a method without waiting for it; false when the bus is gone or has enough to do.
     ///
@@ -109,9 +116,17 @@ package final class SystemBus: Sendable {
     ///   gives false.
     @discardableResult
     package func post(_ call: BusCall, whenDone: @escaping @Sendable () -> Void = {}) -> Bool {
+        put(.call(call, whenDone: whenDone))
+    }
+
+    /// Sends a signal without waiting for it; false when the bus is gone or has enough to do.
+    @discardableResult
+    package func emit(_ signal: BusSignal) -> Bool { put(.signal(signal)) }
+
+    private func put(_ post: Post) -> Bool {
         let isTaken = mailbox.withLock { mailbox in
             guard mailbox.isConnected, mailbox.posts.count < Self.postLimit else { return false }
-            mailbox.posts.append(Post(call: call, whenDone: whenDone))
+            mailbox.posts.append(post)
             return true
         }
         if isTaken { wake.raise() }
@@ -194,7 +209,10 @@ package final class SystemBus: Sendable {
             if isStopped { return }
             for post in posts {
                 do throws(SystemError) {
-                    posted[try connection.send(post.call)] = post.whenDone
+                    switch post {
+                    case .call(let call, let whenDone): posted[try connection.send(call)] = whenDone
+                    case .signal(let signal): try connection.emit(signal)
+                    }
                 } catch {
                     post.whenDone()
                 }
@@ -207,7 +225,10 @@ package final class SystemBus: Sendable {
                     complete(request.number, .failure(BusError(.invalid, error.description)))
                 }
             }
-            while let arrival = try connection.next() {
+            var arrivals = 0
+            // What sd-bus has read and not handed out makes `limit` 0.
+            while arrivals < Self.arrivalLimit, let arrival = try connection.next() {
+                arrivals += 1
                 if case .reply(let cookie, _) = arrival, let whenDone = posted.removeValue(forKey: cookie) {
                     whenDone()
                 } else {

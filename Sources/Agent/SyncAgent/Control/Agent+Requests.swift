@@ -35,6 +35,22 @@ extension Agent {
             events: events, time: setup.time)
     }
 
+    /// Keeps the icon on `board` true.
+    func trayFollower(_ board: any TrayBoard) -> TrayFollower {
+        let (configuration, status) = (configuration, statusRequests)
+        return TrayFollower(
+            board: board, isEnabled: { configuration.current.desktop.hasTray }, status: { try await status.status() },
+            events: events, time: setup.time)
+    }
+
+    /// Pauses or resumes all folders and devices, as `synctrain pause --all` does.
+    ///
+    /// - Throws: `ConfigurationError` when the configuration cannot be written.
+    package func setAllPaused(_ isPaused: Bool) async throws {
+        let now = setup.time.wall().seconds
+        try await changes.edit { try $0.edits(applying: PauseChange(isAll: true, isPaused: isPaused), now: now) }
+    }
+
     private var statusRequests: StatusRequests {
         StatusRequests(
             configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,

@@ -161,6 +161,7 @@ extension Configuration {
             ("relays", relays == new.relays), ("network", network == new.network),
             ("bluetooth", bluetooth == new.bluetooth), ("cache", cache == new.cache), ("fetch", fetch == new.fetch),
             ("http", http == new.http), ("notifications", notifications == new.notifications),
+            ("desktop", desktop == new.desktop),
             ("thumbnails", thumbnails == new.thumbnails),
             ("mount", mounting == new.mounting), ("limits", limits == new.limits),
             ("policies", policies == new.policies), ("log", log == new.log), ("ignored", ignored == new.ignored),

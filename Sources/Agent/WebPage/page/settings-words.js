@@ -67,6 +67,7 @@ export const labels = {
   "network.proxy": t`Network: proxy`,
   "network.proxy-only": t`Network: proxy only`,
   "notifications.enabled": t`Notifications: enabled`,
+  "desktop.tray": t`Tray icon`,
   "offered-folders": t`Offered folders`,
   order: t`Order`,
   path: t`Path`,

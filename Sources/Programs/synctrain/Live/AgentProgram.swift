@@ -75,7 +75,9 @@ enum AgentProgram {
             }
             let links = try PageEntrance(http: configuration.http, places: places, logger: logger).endpoint()
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
-            let desktop = try desktop(logger)
+            let desktop = try SessionDesktop(
+                ProcessInfo.processInfo.environment, escape: NoticeText.escaped, logger: logger)
+            let language = SpokenLanguage.translation(Terminal.liveVariables)
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
@@ -90,9 +92,8 @@ enum AgentProgram {
                     setPassword: { try await links.setPassword($0) }, fingerprint: { links.fingerprint }),
                 examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
                 machine: machine,
-                notices: desktop.map {
-                    DesktopBoard(desktop: $0, translation: SpokenLanguage.translation(Terminal.liveVariables))
-                },
+                notices: desktop.map { DesktopBoard(desktop: $0.notifications, translation: language) },
+                tray: desktop.map { DesktopTray(tray: $0.tray, translation: language) },
                 mounts: AgentMounts(places, ProcessInfo.processInfo.environment).tools,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
@@ -122,7 +123,12 @@ enum AgentProgram {
                         do { try await openPage(view, of: agent) } catch {
                             logger.warning("the page was not opened: \(error)")
                         }
-                    })
+                    },
+                    setPaused: { isPaused in
+                        do { try await agent.setAllPaused(isPaused) } catch {
+                            logger.warning("nothing was \(isPaused ? "paused" : "resumed"): \(error)")
+                        }
+                    }, quit: { stopping.request() })
                 services.append(.init(service: following, serviceName: "desktop"))
             }
             services += [
@@ -152,12 +158,6 @@ enum AgentProgram {
         }
         guard let page = try agent.loginPage(showing: view) else { return }
         try await OpeningProgram.run(command, page, variables: variables)
-    }
-
-    /// The desktop that shows notifications; nil where the user has no session bus.
-    private static func desktop(_ logger: Logger) throws -> Desktop? {
-        guard Desktop.hasSessionBus(ProcessInfo.processInfo.environment) else { return nil }
-        return try Desktop(escape: NoticeText.escaped, logger: logger)
     }
 
     /// Has all threads share two heaps. With one for each, as the C library has it, what many threads allocate and others let go

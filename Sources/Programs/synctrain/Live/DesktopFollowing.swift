@@ -1,15 +1,15 @@
 import MachineState
-import Phrases
 import ServiceLifecycle
-import SyncAgent
 import SyncDecisions
 import Synchronization
 
-/// Stays connected to the user's session bus while the agent runs, and opens the page where a notification is clicked.
+/// Stays connected to the user's session bus while the agent runs, and does what is clicked: opens the page, pauses, resumes, quits.
 struct DesktopFollowing: Service {
-    let desktop: Desktop
+    let desktop: SessionDesktop
     /// Opens a view of the page, logged in; returns when the program for it has ended, which may be the browser itself.
     let open: @Sendable (_ view: String) async -> Void
+    let setPaused: @Sendable (_ isPaused: Bool) async -> Void
+    let quit: @Sendable () -> Void
 
     private final class Openings: Sendable {
         let count = Mutex(0)
@@ -22,22 +22,52 @@ struct DesktopFollowing: Service {
         await cancelWhenGracefulShutdown {
             let openings = Openings()
             await withDiscardingTaskGroup { group in
-                group.addTask { await desktop.run() }
-                for await place in desktop.clicks {
-                    guard let view = Notice.Kind(rawValue: place)?.view else { continue }
-                    let hasRoom = openings.count.withLock { count in
-                        guard count < Self.openLimit else { return false }
-                        count += 1
-                        return true
-                    }
-                    guard hasRoom else { continue }
-                    group.addTask {
-                        await open(view)
-                        openings.count.withLock { $0 -= 1 }
-                    }
+                group.addTask {
+                    await follow(desktop.notifications.clicks, openings) { Notice.Kind(rawValue: $0)?.view }
                 }
+                group.addTask { await followTray(openings) }
+                await desktop.run()
                 group.cancelAll()
             }
+        }
+    }
+
+    /// Opens what belongs to each word.
+    private func follow(
+        _ words: AsyncStream<String>, _ openings: Openings, view: @escaping @Sendable (String) -> String?
+    ) async {
+        await withDiscardingTaskGroup { group in
+            for await word in words {
+                guard let shown = view(word) else { continue }
+                let hasRoom = openings.count.withLock { count in
+                    guard count < Self.openLimit else { return false }
+                    count += 1
+                    return true
+                }
+                guard hasRoom else { continue }
+                group.addTask {
+                    await open(shown)
+                    openings.count.withLock { $0 -= 1 }
+                }
+            }
+        }
+    }
+
+    private func followTray(_ openings: Openings) async {
+        let (views, opened) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
+        await withDiscardingTaskGroup { group in
+            group.addTask { await follow(views, openings) { $0 } }
+            for await word in desktop.tray.clicks {
+                switch TrayView.Entry(rawValue: word) {
+                case .open: opened.yield("files")
+                case .attention: opened.yield("attention")
+                case .pause: await setPaused(true)
+                case .resume: await setPaused(false)
+                case .quit: quit()
+                case .state, .ready, nil: break
+                }
+            }
+            opened.finish()
         }
     }
 }
@@ -50,19 +80,5 @@ extension Notice.Kind {
         case .strangers: "devices"
         case .ready: nil
         }
-    }
-}
-
-/// Shows notices in the language of the session that the desktop is of.
-struct DesktopBoard: NoticeBoard {
-    let desktop: Desktop
-    let translation: Translation
-
-    func show(_ notice: Notice) async {
-        let (summary, body) = notice.shown(in: translation)
-        await desktop.show(
-            Desktop.Message(
-                place: notice.kind.rawValue, summary: summary, body: body, isUrgent: notice.isUrgent,
-                action: notice.kind.view.map { _ in translation.text(Phrase("Open the page")) }))
     }
 }

@@ -29,7 +29,8 @@ struct ConfigurationReader {
         let settings = SettingsTable(table: root, name: "", file: file, line: 1)
         try settings.allow([
             "name", "listen", "discovery", "relays", "network", "bluetooth", "cache", "fetch", "http", "log",
-            "offered-folders", "limits", "policies", "notifications", "thumbnails", "mount", "ignored", "device",
+            "offered-folders", "limits", "policies", "notifications", "desktop", "thumbnails", "mount", "ignored",
+            "device",
             "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
@@ -69,6 +70,10 @@ struct ConfigurationReader {
         if let section = try section("notifications", of: root) {
             try section.allow(["enabled"])
             if let isEnabled = try section.bool("enabled") { configuration.notifications.isEnabled = isEnabled }
+        }
+        if let section = try section("desktop", of: root) {
+            try section.allow(["tray"])
+            if let hasTray = try section.bool("tray") { configuration.desktop.hasTray = hasTray }
         }
         if let section = try section("thumbnails", of: root) {
             configuration.thumbnails = try section.thumbnails(userHome: userHome)

@@ -90,6 +90,10 @@ enum DefaultConfiguration {
         # Notifications on the desktop: conflicts, folders that have stopped, devices that want to connect, ready for the train.
         enabled = true
 
+        [desktop]
+        # An icon in the tray of the desktop, where it has one: how the sync is going, and a menu to open the page or to pause.
+        tray = true
+
         [thumbnails]
         # Thumbnails of photos and films, present on this device or not. Created in a sandbox by other programs: the Debian
         # packages bubblewrap, libvips-tools and ffmpeg.

@@ -9,7 +9,7 @@ extension SettingsSchema {
             ("Bluetooth", nearby),
             ("Cache and downloads", storing),
             ("Page and links", page),
-            ("Notifications", notifications),
+            ("Desktop", desktop),
             ("Thumbnails", thumbnails),
             ("Mounted folders", mounting),
             ("Speed limits", limits),
@@ -91,10 +91,11 @@ extension SettingsSchema {
         .rate("http.rate", \.http.rate, "Rate limit for links to files, all together."),
     ]
 
-    private static let notifications: [Setting<Configuration>] = [
+    private static let desktop: [Setting<Configuration>] = [
         .flag(
             "notifications.enabled", \.notifications.isEnabled,
-            "Show conflicts, stopped folders, devices that want to connect and readiness on the desktop.")
+            "Show conflicts, stopped folders, devices that want to connect and readiness on the desktop."),
+        .flag("desktop.tray", \.desktop.hasTray, "Show a tray icon where the desktop has a tray."),
     ]
 
     private static let thumbnails: [Setting<Configuration>] = [

@@ -59,7 +59,15 @@ package struct Configuration: Equatable, Sendable {
         }
     }
 
-    /// What is shown on the desktop.
+    /// What a desktop shows besides notifications.
+    package struct Desktop: Equatable, Sendable {
+        /// Whether there is an icon where a desktop shows such.
+        package var hasTray: Bool
+
+        package init(hasTray: Bool = true) { self.hasTray = hasTray }
+    }
+
+    /// What the desktop tells of.
     package struct Notifications: Equatable, Sendable {
         package var isEnabled: Bool
 
@@ -105,6 +113,7 @@ package struct Configuration: Equatable, Sendable {
     package var log: Log
     package var http = HTTPSettings()
     package var notifications = Notifications()
+    package var desktop = Desktop()
     package var thumbnails = ThumbnailSettings()
     package var mounting = MountingSettings()
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.

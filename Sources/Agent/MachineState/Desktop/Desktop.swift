@@ -56,19 +56,14 @@ package final class Desktop: Sendable {
         return access(directory + "/bus", F_OK) == 0
     }
 
-    /// - Parameter escape: of a body, for a service that reads markup in it.
-    /// - Throws: `SystemError` when the system has no descriptors left.
-    package init(escape: @escaping @Sendable (String) -> String, logger: Logger) throws {
-        bus = try SystemBus(.session)
+    /// - Parameters:
+    ///   - bus: the session bus; who runs it has this hear.
+    ///   - escape: of a body, for a service that reads markup in it.
+    package init(_ bus: SystemBus, escape: @escaping @Sendable (String) -> String, logger: Logger) {
+        self.bus = bus
         self.escape = escape
         self.logger = logger
         (clicks, clicked) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    /// Stays connected until the task is cancelled; `clicks` ends then. To be called once.
-    package func run() async {
-        await bus.run(self)
-        clicked.finish()
     }
 
     /// Shows a message, in place of the one that was shown at the same place. One that cannot be shown is dropped; why is logged once.
