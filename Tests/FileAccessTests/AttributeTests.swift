@@ -204,6 +204,78 @@ import Testing
         #expect(try root.status(of: path, having: given, access)?.changed == nil)
     }
 
+    /// Changes what this device has set already, while it sets the next.
+    private final class UserMeanwhile: DiskInterposer {
+        private let calls = Mutex(0)
+        private let act: @Sendable () -> Void
+
+        init(act: @escaping @Sendable () -> Void) { self.act = act }
+
+        func verdict(on change: DiskChange) -> DiskVerdict {
+            guard case .setAttributes = change else { return .proceed }
+            let number = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if number == 2 { act() }
+            return .proceed
+        }
+    }
+
+    /// Else what a user sets while this device sets something counts as seen, and no device ever hears of it.
+    @Test(
+        arguments: [
+            ["user.a": "mine", "user.b": "1"], ["user.b": "1"], ["user.a": "1", "user.c": "mine"],
+        ])
+    func whatAUserSetsMeanwhileIsNotWhatThisDeviceSet(theirs: [String: String]) throws {
+        let path = try relative("f")
+        _ = try commit("f", DiskAttributes(extended: [attribute("user.kept", "0")]), permissions: 0o644)
+        let (usersRoot, access) = (directory.root, access)
+        let user = UserMeanwhile {
+            let all = theirs.merging(["user.kept": "0"]) { $1 }.map { DiskAttribute(name: $0, value: Array($1.utf8)) }
+            let change = AttributeChange(DiskAttributes(extended: all), access)
+            _ = try? usersRoot.set(permissions: nil, change, of: path)
+        }
+        let root = try RootDirectory(path: directory.path(""), interposer: user)
+        let wanted = [("user.kept", "0"), ("user.a", "1"), ("user.b", "1")].map { attribute($0.0, $0.1) }
+        let given = try root.set(
+            permissions: nil, AttributeChange(DiskAttributes(extended: wanted), access), of: path)
+        #expect(Set(given.extended ?? []) == Set(wanted))
+        #expect(try root.status(of: path, having: given, access)?.changed == nil)
+    }
+
+    @Test func whatCannotBeSetIsNotSaidToBe() throws {
+        let path = try relative("f")
+        _ = try commit("f", DiskAttributes(extended: [attribute("user.a", "0")]))
+        let full = FaultyAttributes()
+        let root = try RootDirectory(path: directory.path(""), interposer: full)
+        let wanted = [attribute("user.a", "1"), attribute("user.b", "1")]
+        let given = try root.set(
+            permissions: nil, AttributeChange(DiskAttributes(extended: wanted), access), of: path)
+        #expect(given.extended == [attribute("user.a", "0")])
+        #expect(try root.status(of: path, having: given, access)?.changed != nil)
+    }
+
+    private struct FaultyAttributes: DiskInterposer {
+        func verdict(on change: DiskChange) -> DiskVerdict {
+            if case .setAttributes = change { .fail(ENOSPC) } else { .proceed }
+        }
+    }
+
+    @Test func whatIsOtherThanExpectedGetsNothing() throws {
+        let path = try relative("f")
+        _ = try commit("f", DiskAttributes())
+        let change = AttributeChange(DiskAttributes(extended: [attribute("user.a", "1")]), access)
+        _ = try root.set(permissions: nil, change, of: path, expecting: root.status(of: path))
+        let stale = try #require(try root.status(of: path))
+        _ = try root.set(permissions: 0o600, change, of: path)
+        #expect(throws: FileAccessError.self) {
+            try root.set(
+                permissions: nil, AttributeChange(DiskAttributes(extended: []), access), of: path, expecting: stale)
+        }
+        #expect(try has("f").extended == [attribute("user.a", "1")])
+    }
+
     @Test func aDiskWithoutAttributesHasNoneToTell() throws {
         #expect(root.keepsAttributes)
         let kernel = try RootDirectory(path: "/proc/self")

@@ -141,26 +141,33 @@ extension Descriptor {
     }
 
     /// Sets what is different, and removes what is permitted and not wanted. What cannot be set is left out.
-    func set(_ change: AttributeChange, _ phase: AttributePhase) {
+    ///
+    /// - Returns: what was set or, nil, removed, by name.
+    @discardableResult
+    func set(_ change: AttributeChange, _ phase: AttributePhase) -> [String: [UInt8]?] {
         if phase == .last, change.access.usesOwner, let owner = change.wanted.owner {
             set(owner, change.access.accounts)
         }
         guard let permits = change.access.permits, let wanted = change.wanted.extended,
             let now = extendedAttributes(permits)
-        else { return }
+        else { return [:] }
         let path = kernelPath
         let names = Set(wanted.map(\.name))
+        var done: [String: [UInt8]?] = [:]
         for attribute in change.access.removable(now)
         where !names.contains(attribute.name) && AttributePhase(of: attribute.name) == phase {
-            _ = changing(.setAttributes(file: number)) { removexattr(path, attribute.name) }
+            let result = changing(.setAttributes(file: number)) { removexattr(path, attribute.name) }
+            if case .success = result { done.updateValue(nil, forKey: attribute.name) }
         }
         let values = Dictionary(now.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         for attribute in wanted where permits(attribute.name) && AttributePhase(of: attribute.name) == phase {
             guard values[attribute.name] != attribute.value else { continue }
-            _ = changing(.setAttributes(file: number)) {
+            let result = changing(.setAttributes(file: number)) {
                 setxattr(path, attribute.name, attribute.value, attribute.value.count, 0)
             }
+            if case .success = result { done.updateValue(attribute.value, forKey: attribute.name) }
         }
+        return done
     }
 
     private func set(_ owner: DiskOwner, _ accounts: AccountNames) {
@@ -230,6 +237,23 @@ extension Directory {
     }
 }
 
+extension DiskAttributes {
+    /// What a file has by what was done to it, if this is what it had before: a program may have changed attributes of its user since,
+    /// and what it has set must not pass for ours. What the kernel changes along with others is as it was `found`.
+    func having(_ done: [String: [UInt8]?], found: DiskAttributes) -> DiskAttributes {
+        guard let before = extended, let after = found.extended else { return found }
+        func isUsers(_ attribute: DiskAttribute) -> Bool {
+            Descriptor.AttributePhase(of: attribute.name) == .beforePermissions
+        }
+        var values = Dictionary(
+            before.filter(isUsers).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        for (name, value) in done where isUsers(DiskAttribute(name: name, value: [])) { values[name] = value }
+        return DiskAttributes(
+            owner: found.owner,
+            extended: values.map { DiskAttribute(name: $0.key, value: $0.value) } + after.filter { !isUsers($0) })
+    }
+}
+
 extension FileStatus {
     /// The same, but without a time of change if a file that was given attributes has others by now.
     func having(_ attributes: DiskAttributes, expecting given: DiskAttributes) -> FileStatus {
@@ -259,27 +283,36 @@ extension RootDirectory {
     }
 
     /// Sets permissions (the low nine bits; nil leaves them) and attributes of a file or directory; gives what it has of
-    /// attributes then. What cannot be set of them is left out.
+    /// attributes by that. What cannot be set of them is left out.
+    ///
+    /// - Parameter expected: how it was when its attributes were known; nil if that is not to be asked.
+    /// - Throws: `changedOnDisk` if it is another by now; the disk's errors.
     package func set(
-        permissions: UInt32?, _ change: AttributeChange, of path: RelativePath
+        permissions: UInt32?, _ change: AttributeChange, of path: RelativePath, expecting expected: FileStatus? = nil
     ) throws(FileAccessError) -> DiskAttributes {
         let file = try Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW)
             .orThrow(.setPermissions, path: path.text)
+        // Before the status, which tells whether they are those that are known.
+        let before = file.attributes(change.access)
         let status = try file.status().orThrow(.inspect, path: path.text)
         guard status.type == .regular || status.type == .directory else {
             throw FileAccessError(.notARegularFile, .setPermissions, path: path.text)
         }
+        if let expected, !status.isUnchanged(since: expected) {
+            throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
+        }
         // What is read-only takes no attributes of its user's.
         let isLocked = status.permissions & 0o200 == 0 && change.wanted.extended != nil
         if isLocked { _ = file.setPermissionsByPath(mode_t(status.permissions & 0o777 | 0o200)) }
-        file.set(change, .beforePermissions)
+        var done = file.set(change, .beforePermissions)
         if let permissions {
             try file.setPermissionsByPath(mode_t(permissions & 0o777)).orThrow(.setPermissions, path: path.text)
         } else if isLocked {
             try file.setPermissionsByPath(mode_t(status.permissions & 0o777)).orThrow(.setPermissions, path: path.text)
         }
-        file.set(change, .afterPermissions)
-        file.set(change, .last)
-        return file.attributes(change.access)
+        for phase in [Descriptor.AttributePhase.afterPermissions, .last] {
+            done.merge(file.set(change, phase)) { _, later in later }
+        }
+        return before.having(done, found: file.attributes(change.access))
     }
 }

@@ -170,6 +170,8 @@ struct FilePlacer: FolderStep {
                         .set(
                             LocalEntry(
                                 file: commit.noted(file, attributes), flags: flags, status: IndexedStatus(status))))
+                    // Somebody has changed its attributes since it is in its place.
+                    if status.changed == nil { placed.unsettled.insert(item.path) }
                     // In this order: no device hears of the old name's end before it has heard of the new name.
                     if let renaming = item.renaming {
                         placed.changes.append(.set(LocalEntry(file: renaming.tombstone)))

@@ -140,7 +140,7 @@ struct PlanExecution {
             if let attributes, change.contains(.attributes) {
                 disk = try root.set(
                     permissions: change.contains(.permissions) ? file.permissions & 0o777 : nil,
-                    attributes.change(for: file), of: path)
+                    attributes.change(for: file), of: path, expecting: expected)
             } else if change.contains(.permissions) {
                 try root.setPermissions(file.permissions & 0o777, of: path)
             }
@@ -150,6 +150,8 @@ struct PlanExecution {
             }
             return try root.status(of: path, having: disk, attributes)
         }
+        // Somebody has changed attributes since they were set.
+        if let status, status.changed == nil { work.effects.rescans.insert(path) }
         try await record(LocalVersion(file: file.noting(disk), isOnDisk: true), status.map { IndexedStatus($0) })
     }
 
