@@ -145,12 +145,16 @@ struct PlanExecution {
                 try root.setPermissions(file.permissions & 0o777, of: path)
             }
             if change.contains(.modificationTime) {
+                // It would hide when a program wrote to it a moment ago.
+                guard try root.status(of: path)?.isUnchanged(since: expected.beforeRenaming) == true else {
+                    throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
+                }
                 let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
                 try root.setModificationTime(time, of: path)
             }
             return try root.status(of: path, having: disk, attributes)
         }
-        // Somebody has changed attributes since they were set.
+        // Somebody has changed attributes since they were set: the next look reads it.
         if let status, status.changed == nil { work.effects.rescans.insert(path) }
         try await record(LocalVersion(file: file.noting(disk), isOnDisk: true), status.map { IndexedStatus($0) })
     }
