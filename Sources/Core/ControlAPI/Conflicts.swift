@@ -49,7 +49,7 @@ package struct ConflictDetails: Codable, Equatable, Sendable {
     package var diff: String?
     /// Whether there is more of it.
     package var isCut: Bool
-    /// Why there is no diff, as a sentence; `remarkText` is its translatable form.
+    /// Why there is no diff, as a sentence in English; `remarkText` is what translations are made from.
     package private(set) var remark: String?
     package private(set) var remarkText: Phrase?
 

@@ -283,7 +283,7 @@ extension RootDirectory {
     }
 
     /// Sets permissions (the low nine bits; nil leaves them) and attributes of a file or directory; gives what it has of
-    /// attributes by that. What cannot be set of them is left out.
+    /// attributes by that. Those that cannot be set are left out.
     ///
     /// - Parameter expected: how it was when its attributes were known; nil if that is not to be asked.
     /// - Throws: `changedOnDisk` if it is another by now; the disk's errors.

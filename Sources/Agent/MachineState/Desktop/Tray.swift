@@ -16,7 +16,7 @@ package final class Tray: Sendable {
         var watchers = 0
         /// The watcher that was told, by `watchers`; nil if none was.
         var told: Int?
-        /// A signal could not be sent: whoever shows the icon may have missed something.
+        /// A signal could not be sent: what shows the icon may have missed something.
         var isBehind = false
     }
 
@@ -58,6 +58,7 @@ package final class Tray: Sendable {
     /// Finds out, after each connection to the bus, whether there is a watcher. Until the task is cancelled; to be called once.
     package func run() async {
         for await _ in connections {
+            // A bus that cannot say has no watcher that could be told; one that comes is announced.
             let answer = try? await bus.call(
                 BusCall(Names.bus, Names.busPath, Names.bus, "NameHasOwner", [.string(Self.watcher)]),
                 timeout: Self.answerLimit)
@@ -91,6 +92,7 @@ package final class Tray: Sendable {
             defer { (state.objects, state.told) = (nil, nil) }
             return state.objects != nil
         }
+        // It fails where the connection is gone, and the name with it.
         if wasShown { _ = try? await call("ReleaseName", [.string(name)]) }
     }
 
