@@ -80,7 +80,8 @@ extension Mount {
             if offset == 0 { state = OpenDirectory.State() }
             let end = state.first + Int64(state.entries.count)
             guard state.isRead, position >= state.first, position < end || position == end && state.isLast else {
-                if state.isRead, position == end, let last = state.entries.last {
+                // Also further behind: the kernel begins in the middle when a list that it kept is dropped while it gives it.
+                if state.isRead, position >= end, let last = state.entries.last {
                     state.starts.removeAll { $0.first >= end }
                     state.starts.append((end, last.name))
                 }
@@ -101,13 +102,13 @@ extension Mount {
                 switch result {
                 case .success(let answer):
                     guard case .page(let entries, let isLast) = answer.answer else { return request.fail(EIO) }
+                    // A page without names is the last one, or the next would never come.
+                    let isEnd = isLast || entries.isEmpty
                     directory.state.withLock { state in
-                        (state.first, state.entries, state.isRead) = (first, entries, true)
-                        // A page without names is the last one, or the next would never come.
-                        state.isLast = isLast || entries.isEmpty
+                        (state.first, state.entries, state.isRead, state.isLast) = (first, entries, true, isEnd)
                     }
                     // A program that goes to where no name is any more is at the end.
-                    if position > first + Int64(entries.count) { return request.reply([]) }
+                    if isEnd, position > first + Int64(entries.count) { return request.reply([]) }
                     fill(request, directory, max(offset, 1), size, isAgain: offset == 0)
                 case .failure(let failure): request.fail(failure.number)
                 }
