@@ -15,77 +15,8 @@ import Testing
 /// Each step by itself on a real directory: what it does to the disk and the index, and what it asks for next. Nothing runs in the
 /// folder but the step.
 @Suite struct FolderStepTests {
-    private static let nas = DeviceID(certificateDER: Array("nas".utf8))
-    private static let me = DeviceID(certificateDER: Array("me".utf8))
-    private static let id = FolderID("docs")
-
-    private final class Scene {
-        let tree: TemporaryTree
-        private let home: TemporaryDirectory
-        let index: IndexStore
-        private let folder: FolderSync.Folder
-        private var memory = FolderMemory()
-
-        init(
-            ignoring patterns: String? = nil, mode: FolderConfiguration.Mode = .full,
-            _ change: (inout FolderConfiguration) -> Void = { _ in }
-        ) async throws {
-            tree = try TemporaryTree()
-            home = try TemporaryDirectory()
-            try tree.makeDirectory(".stfolder")
-            if let patterns { try tree.write(patterns, to: ".stignore") }
-            index = try IndexStore.open(path: home.path + "/index.sqlite")
-            try await index.addFolder(FolderStepTests.id, newIndexID: IndexID(rawValue: 1))
-            var configuration = FolderConfiguration(
-                id: FolderStepTests.id, path: tree.root.path, mode: mode, devices: [FolderStepTests.nas])
-            change(&configuration)
-            folder = FolderSync.Folder(idle: configuration, of: FolderStepTests.me, index: index) { tools in
-                // No reading is so soon after a change that the disk's clock could not tell.
-                tools.diskTime = { FileTime(seconds: WallTime.now.seconds + 60, nanoseconds: 0) }
-            }
-        }
-
-        /// Runs a step as the runner does; what it says, and what is to follow.
-        func run<Step: FolderStep>(_ step: Step) async throws -> (output: Step.Output, effects: FolderEffects) {
-            folder.boards.places.refresh()
-            let context = try folder.runner.reading()
-            var work = FolderWork(memory: memory)
-            try await context.applySelection(&work)
-            let output = try await step.run(context, &work)
-            memory = work.memory
-            return (output, work.effects)
-        }
-
-        func scan() async throws { _ = try await run(ScanStep(isRequested: true)) }
-
-        /// The other device announces files of one block that holds their text, or that they are deleted.
-        func announce(
-            _ files: [(name: String, text: String?)], counter: UInt64, after seen: VersionVector = VersionVector()
-        ) async throws {
-            let version = VersionVector(seen.counters + [.init(id: FolderStepTests.nas.shortID, value: counter)])
-            let infos = files.enumerated().map { position, file in
-                let bytes = Array((file.text ?? "").utf8)
-                let block = BlockInfo(offset: 0, size: Int32(bytes.count), hash: SHA256.digest(bytes))
-                return FileInfo(
-                    name: file.name, size: Int64(bytes.count), permissions: 0o644, modifiedSeconds: 1_700_000_000,
-                    modifiedNanoseconds: 5, isDeleted: file.text == nil, version: version,
-                    sequence: Int64(counter) * 100 + Int64(position), modifiedBy: FolderStepTests.nas.shortID,
-                    blockSize: 131_072, blocks: file.text == nil ? [] : [block])
-            }
-            let selection = try folder.runner.reading().selection
-            try await index.applyIndex(
-                of: FolderStepTests.id, device: FolderStepTests.nas, files: infos, replacesAll: false
-            ) {
-                selection.isLeftOut($0)
-            }
-        }
-
-        /// What this device announces of a name.
-        func own(_ name: String) async throws -> FileInfo? { try await index.local(FolderStepTests.id, name)?.file }
-    }
-
     @Test func aScanFindsWhatCameChangedAndWent() async throws {
-        let scene = try await Scene()
+        let scene = try await StepScene()
         try scene.tree.write("one", to: "d/a")
         try scene.tree.write("two", to: "b")
         let first = try await scene.run(ScanStep(isRequested: true))
@@ -106,7 +37,7 @@ import Testing
     }
 
     @Test func selectingWritesALineAndSaysWhatItCosts() async throws {
-        let scene = try await Scene(ignoring: "*\n", mode: .selective)
+        let scene = try await StepScene(ignoring: "*\n", mode: .selective)
         try await scene.announce([("d", nil), ("d/a", "0123456789"), ("b", "x")], counter: 1)
         let dry = try await scene.run(SelectStep(paths: ["d/a"], isDryRun: true))
         #expect(dry.output.cost.fetchFiles == 1 && dry.output.cost.fetchBytes == 10)
@@ -120,7 +51,7 @@ import Testing
     }
 
     @Test func whatNobodyElseHasStaysUnlessThePersonInsists() async throws {
-        let scene = try await Scene(ignoring: "!/a\n*\n", mode: .selective)
+        let scene = try await StepScene(ignoring: "!/a\n*\n", mode: .selective)
         try scene.tree.write("mine", to: "a")
         try await scene.scan()
         let kept = try await scene.run(DeselectStep(paths: ["a"], local: .free))
@@ -135,7 +66,7 @@ import Testing
     }
 
     @Test func aPlanDoesWhatNeedsNoFetchAndNamesTheRest() async throws {
-        let scene = try await Scene()
+        let scene = try await StepScene()
         try scene.tree.write("old", to: "gone")
         try await scene.scan()
         let version = try #require(try await scene.own("gone")?.version)
@@ -149,13 +80,15 @@ import Testing
     }
 
     @Test func aDeletionOfAnotherDeviceIsCarriedOut() async throws {
-        let scene = try await Scene { $0.versions = FolderVersions(kind: .trashcan) }
+        let scene = try await StepScene { $0.versions = FolderVersions(kind: .trashcan) }
         try scene.tree.write("same", to: "a")
         try scene.tree.setPermissions(0o644, "a")
         try scene.tree.setModified(1_700_000_000, "a")
         try await scene.announce([("a", "same")], counter: 1)
         try await scene.scan()
-        #expect(try await scene.own("a")?.version == VersionVector([.init(id: Self.nas.shortID, value: 1)]), "adopted")
+        #expect(
+            try await scene.own("a")?.version
+                == VersionVector([.init(id: StepScene.nas.shortID, value: 1)]), "adopted")
         try await scene.announce([("a", nil)], counter: 2)
         let round = try await scene.run(
             PlanPullStep(names: ["a"], cursor: nil, attempted: [], deletions: [], countsNeed: true))
@@ -166,7 +99,7 @@ import Testing
     }
 
     @Test func whatIsDeletedEverywhereGoesFirstHere() async throws {
-        let scene = try await Scene()
+        let scene = try await StepScene()
         try scene.tree.write("one", to: "d/a")
         try scene.tree.write("two", to: "b")
         try await scene.scan()
@@ -181,7 +114,7 @@ import Testing
     }
 
     @Test func bothSidesOfAConflictAreKept() async throws {
-        let scene = try await Scene()
+        let scene = try await StepScene()
         let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"
         try scene.tree.write("mine", to: "a.txt")
         try scene.tree.write("theirs", to: copy)
@@ -198,7 +131,7 @@ import Testing
     }
 
     @Test func aVersionComesBack() async throws {
-        let scene = try await Scene { $0.versions = FolderVersions(kind: .simple) }
+        let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple) }
         try scene.tree.write("old", to: ".stversions/a~20261101-101112.txt")
         let restored = try await scene.run(RestoreVersionStep(path: "a.txt", time: nil, isConfirmed: false))
         #expect(scene.tree.text("a.txt") == "old")
@@ -214,7 +147,7 @@ import Testing
     }
 
     @Test func extraneousFilesAreCountedAndSettled() async throws {
-        let scene = try await Scene(ignoring: "!/kept\n*\n", mode: .selective)
+        let scene = try await StepScene(ignoring: "!/kept\n*\n", mode: .selective)
         try scene.tree.write("one", to: "d/a")
         try scene.tree.write("two", to: "kept")
         #expect(try await scene.run(CountExtraneousStep()).effects.counts.extraneous == 1)
@@ -228,7 +161,7 @@ import Testing
     }
 
     @Test func aFolderThatOnlySendsOverrides() async throws {
-        let scene = try await Scene { $0.kind = .sendOnly }
+        let scene = try await StepScene { $0.kind = .sendOnly }
         try scene.tree.write("mine", to: "a")
         try await scene.scan()
         let mine = try #require(try await scene.own("a")?.version)
@@ -238,13 +171,13 @@ import Testing
         #expect(try await scene.own("a")?.version == mine)
         _ = try await scene.run(OverrideStep())
         let after = try #require(try await scene.own("a")?.version)
-        let theirs = VersionVector(mine.counters + [.init(id: Self.nas.shortID, value: 1)])
+        let theirs = VersionVector(mine.counters + [.init(id: StepScene.nas.shortID, value: 1)])
         #expect(after.compare(theirs) == .greater)
         #expect(scene.tree.text("a") == "mine")
     }
 
     @Test func theArchiveLetsOldVersionsGo() async throws {
-        let scene = try await Scene { $0.versions = FolderVersions(kind: .simple, keep: 1) }
+        let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple, keep: 1) }
         try scene.tree.write("old", to: ".stversions/a~20251101-101112.txt")
         try scene.tree.write("newer", to: ".stversions/a~20251102-101112.txt")
         _ = try await scene.run(CleanArchiveStep())

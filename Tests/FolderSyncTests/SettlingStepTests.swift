@@ -1,0 +1,198 @@
+import BlockExchange
+import Cryptography
+import FileAccess
+import IndexStore
+import Reconciliation
+import SyncTestKit
+import Testing
+
+@testable import FolderSync
+
+/// Steps that settle what a person or the folder's conflict command has decided, each by itself on a real directory.
+@Suite struct SettlingStepTests {
+    private static func version(_ counter: UInt64) -> VersionVector {
+        VersionVector([.init(id: StepScene.nas.shortID, value: counter)])
+    }
+
+    // MARK: selecting
+
+    @Test func aFolderKeepsEverythingOrWhatIsSelected() async throws {
+        // As the runner has it: in this mode no lines at all are lines, too.
+        let scene = try await StepScene(ignoring: "!/a\n*\n")
+        try await scene.announce([("a", "0123"), ("b", "4567")], counter: 1)
+        let dry = try await scene.run(ConvertStep(mode: .full, isDryRun: true))
+        #expect(dry.output.removed.contains("*") && dry.output.cost.fetchFiles == 1)
+        #expect(scene.tree.text(".stignore") == "!/a\n*\n" && dry.effects.place == nil)
+        let full = try await scene.run(ConvertStep(mode: .full))
+        #expect(full.effects.place?.selection.isLeftOut("b") == false)
+        #expect(scene.tree.text(".stignore")?.contains("*") != true)
+
+        let whole = try await StepScene(ignoring: "*.tmp\n")
+        let selective = try await whole.run(ConvertStep(mode: .selective))
+        #expect(selective.output.added.contains("*"))
+        #expect(selective.effects.place?.selection.isLeftOut("b") == true)
+        #expect(whole.tree.text(".stignore")?.hasPrefix("*.tmp\n") == true, "lines of a person stay")
+    }
+
+    @Test func aSelectionFollowsAFileThatIsRenamedElsewhere() async throws {
+        let scene = try await StepScene(ignoring: "!/a\n*\n", mode: .selective)
+        try scene.tree.write("same", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.announce([("a", "same")], counter: 1)
+        try await scene.scan()
+        #expect(try await scene.own("a")?.version == Self.version(1), "adopted")
+        let early = try await scene.run(FollowElsewhereStep(names: nil))
+        #expect(!early.output && scene.tree.text(".stignore") == "!/a\n*\n")
+        try await scene.announce([("a", nil), ("b", "same"), ("c", "other")], counter: 2)
+        let late = try await scene.run(FollowElsewhereStep(names: nil))
+        #expect(late.output)
+        #expect(late.effects.place?.selection.isLeftOut("b") == false)
+        #expect(late.effects.place?.selection.isLeftOut("c") == true)
+        #expect(scene.tree.text(".stignore")?.contains("!/b\n") == true)
+        #expect(scene.tree.text("a") == "same", "the pull moves it")
+    }
+
+    // MARK: halts
+
+    @Test func deletionsThatWaitAreConfirmedAndNoOthers() async throws {
+        let scene = try await StepScene()
+        let names = (0..<140).map { "f\($0)" }
+        for name in names + ["late"] {
+            try scene.tree.write(name, to: name)
+            try scene.tree.setPermissions(0o644, name)
+            try scene.tree.setModified(1_700_000_000, name)
+        }
+        try await scene.announce((names + ["late"]).map { ($0, $0) }, counter: 1)
+        try await scene.scan()
+        await #expect(throws: FolderError.self, "nothing waits") { try await scene.run(ConfirmStep(heldDeletions: 0)) }
+
+        try await scene.announce(names.map { ($0, nil) }, counter: 10)
+        let plan = PlanPullStep(names: nil, cursor: nil, attempted: [], deletions: [], countsNeed: true)
+        _ = try await scene.run(plan)
+        #expect(scene.tree.names().count == names.count + 2, "held back")
+        let dry = try await scene.run(ConfirmStep(heldDeletions: 0, isDryRun: true))
+        #expect(dry.output.deletions == Int64(names.count) && dry.output.isHere == true)
+        _ = try await scene.run(plan)
+        #expect(scene.tree.names().count == names.count + 2, "a dry run confirms nothing")
+
+        let confirmed = try await scene.run(ConfirmStep(heldDeletions: 0))
+        #expect(confirmed.output.deletions == Int64(names.count))
+        _ = try await scene.run(plan)
+        #expect(scene.tree.names() == [".stfolder", "late"])
+        #expect(try await scene.own("f0")?.isDeleted == true)
+    }
+
+    @Test func whatIsMissingIsForgottenAndNotDeleted() async throws {
+        let scene = try await StepScene()
+        try scene.tree.write("one", to: "a")
+        try scene.tree.write("two", to: "b")
+        try await scene.scan()
+        try scene.tree.remove("a")
+        let dry = try await scene.run(RepairStep(isDryRun: true))
+        #expect(dry.output.files == 1 && dry.output.paths == ["a"] && !dry.effects.endsHalt)
+        #expect(try await scene.own("a") != nil)
+        let repaired = try await scene.run(RepairStep())
+        #expect(repaired.output.files == 1)
+        #expect(repaired.effects.endsHalt && repaired.effects.scansEverything)
+        #expect(try await scene.own("a")?.isDeleted != true, "others would lose it")
+        #expect(try await scene.index.local(StepScene.id, "a")?.status == nil)
+        #expect(try await scene.own("b")?.isDeleted == false)
+    }
+
+    // MARK: folders of one direction
+
+    @Test func aFolderThatOnlyReceivesGoesBackToWhatOthersHave() async throws {
+        let scene = try await StepScene { $0.kind = .receiveOnly }
+        try scene.tree.write("same", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.announce([("a", "same")], counter: 1)
+        try await scene.scan()
+        try scene.tree.write("changed here", to: "a")
+        try scene.tree.write("made here", to: "b")
+        try await scene.scan()
+        let dry = try await scene.run(RevertStep(isDryRun: true))
+        #expect(dry.output.outcome.files == 1 && dry.output.outcome.deletions == 1)
+        #expect(scene.tree.text("b") == "made here" && dry.output.fetches.isEmpty)
+        let round = try await scene.run(RevertStep())
+        #expect(round.output.fetches.map(\.file.name) == ["a"])
+        let rest = try await scene.run(RevertStep(attempted: ["a"]))
+        #expect(rest.output.fetches.isEmpty && scene.tree.text("b") == nil)
+        #expect(scene.tree.text("a") == "changed here", "until it is fetched")
+        let other = try await StepScene()
+        await #expect(throws: FolderError.self) { try await other.run(RevertStep()) }
+    }
+
+    @Test func whereNothingIsRefusedThereIsNothingToAccept() async throws {
+        let scene = try await StepScene()
+        try scene.tree.write("one", to: "a")
+        try await scene.scan()
+        await #expect(throws: FolderError.self) {
+            try await scene.run(SettleRefusedStep(paths: ["a"], action: .accept))
+        }
+        await #expect(throws: FolderError.self, "not even in the whole folder") {
+            try await scene.run(SettleRefusedStep(paths: [""], action: .revert))
+        }
+    }
+
+    // MARK: conflicts that a command decides
+
+    private static let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"
+
+    private func conflict() async throws -> StepScene {
+        let scene = try await StepScene()
+        try scene.tree.write("mine", to: "a.txt")
+        try scene.tree.write("theirs", to: Self.copy)
+        try await scene.scan()
+        return scene
+    }
+
+    private func decide(_ decision: ConflictCommand.Decision, merged: String? = nil) async throws -> StepScene {
+        let scene = try await conflict()
+        let undecided = UndecidedConflict.content(try RelativePath(parsing: Self.copy))
+        let description = try await scene.run(DescribeConflictStep(undecided: undecided)).output
+        #expect(description.found.original.text == "a.txt" && description.statuses.count == 2)
+        let directory = try TemporaryDirectory()
+        if let merged { try merged.write(toFile: directory.path + "/merged", atomically: true, encoding: .utf8) }
+        let decided = try await scene.run(
+            DecideConflictStep(
+                undecided: undecided, description: description, decision: decision, directory: directory.path))
+        #expect(decided.effects.touchesConflicts)
+        return scene
+    }
+
+    @Test(arguments: [ConflictCommand.Decision.mine, .theirs])
+    func aCommandKeepsOneOfTwo(_ decision: ConflictCommand.Decision) async throws {
+        let scene = try await decide(decision)
+        let kept = try #require(scene.tree.text("a.txt"))
+        #expect(["mine", "theirs"].contains(kept))
+        #expect(scene.tree.text(Self.copy) == nil)
+        let other = try await decide(decision == .mine ? .theirs : .mine)
+        #expect(other.tree.text("a.txt") != kept, "the other decision keeps the other one")
+        #expect(try await scene.own("a.txt")?.blocks.map(\.hash) == [SHA256.digest(Array(kept.utf8))])
+    }
+
+    @Test func whatACommandHasMergedTakesThePlaceOfBoth() async throws {
+        let scene = try await decide(.merged, merged: "mine and theirs")
+        #expect(scene.tree.text("a.txt") == "mine and theirs" && scene.tree.text(Self.copy) == nil)
+        #expect(try await scene.own("a.txt")?.size == 15)
+        #expect(try await scene.own(Self.copy)?.isDeleted == true)
+    }
+
+    @Test func aCommandThatMergedNothingLosesNothing() async throws {
+        await #expect(throws: (any Error).self) { try await decide(.merged) }
+    }
+
+    @Test func whatChangesWhileACommandDecidesStays() async throws {
+        let scene = try await conflict()
+        let undecided = UndecidedConflict.content(try RelativePath(parsing: Self.copy))
+        let description = try await scene.run(DescribeConflictStep(undecided: undecided)).output
+        try scene.tree.write("edited meanwhile", to: "a.txt")
+        let decided = try await scene.run(
+            DecideConflictStep(
+                undecided: undecided, description: description, decision: .theirs, directory: "/nowhere"))
+        #expect(!decided.effects.touchesConflicts)
+        #expect(scene.tree.text("a.txt") == "edited meanwhile" && scene.tree.text(Self.copy) == "theirs")
+    }
+}
