@@ -25,6 +25,8 @@ struct PlanExecution {
     /// The second name, in the archive, of what the action under way replaces.
     private var kept: VersionArchive.Kept?
     private var newcomers = Newcomers()
+    /// What is known of the disks of directories that something new comes to; nil of ordinary ones.
+    private var foldingDirectories: [RelativePath?: DiskTraits?] = [:]
     /// What is fetched under another name, because a file that stays has the place.
     private var renamedFetches: [FileStaging.Item] = []
     private let attributes: AttributeWriter?
@@ -247,7 +249,7 @@ struct PlanExecution {
     /// Makes room for something new on a disk that takes several names for one.
     private mutating func makeRoom(for file: FileInfo, _ arrival: Newcomers.Arrival) async throws -> Room {
         let (root, path) = (root, try RelativePath(parsing: file.name))
-        guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return .free }
+        guard let place = try await traits(where: path) else { return .free }
         if root.changesName(of: path) {
             let refused = FileAccessError(.nameRefused, .create, path: path.text)
             complain(refused.text(from: "\(folder.id):"), at: path.text)
@@ -274,6 +276,15 @@ struct PlanExecution {
             }
         }
         return .none
+    }
+
+    /// What the disk makes of the names beside this one. Asked for once for each directory: a plan has thousands of names.
+    private mutating func traits(where path: RelativePath) async throws -> DiskTraits? {
+        if let known = foldingDirectories[path.parent] { return known }
+        let root = root
+        let found = try await onDisk { try root.nearestTraits(of: path) }
+        foldingDirectories[path.parent] = .some(found)
+        return found
     }
 
     private mutating func settleClash(
