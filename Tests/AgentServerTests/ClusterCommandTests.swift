@@ -260,4 +260,16 @@ struct ClusterCommandTests {
         #expect(lines.contains("docs: waits: 2 files are on nas, not connected; switch it on"))
         #expect(lines.contains { $0.contains("up to date") })
     }
+
+    /// A device that has not accepted this one answers and hangs up, again and again: at no moment is that a connection.
+    @Test func aDeviceThatHasNotAcceptedThisOneIsNotShownAsConnected() {
+        for isConnected in [false, true] {
+            let device = DeviceStatus(
+                id: "AAAAAAA-B", name: "nas", isConnected: isConnected, transport: "tcp", address: "tcp://h:1",
+                lastError: "It has not accepted this device yet.", acceptance: .needed)
+            let lines = StatusRendering(style: Style(hasColor: false, escapesNames: false)).devices([device])
+            #expect(lines[1].split(separator: " ") == ["nas", "AAAAAAA", "none", "tcp://h:1", "-", "0", "B", "0", "B"])
+            #expect(lines.last == "nas: It has not accepted this device yet.")
+        }
+    }
 }

@@ -608,4 +608,16 @@ struct CommandLineTests {
                 == #"{"folder":"docs","time":"\#(Sample.time)","type":"index-updated"}"# + "\n")
         #expect(await Scene().run("logs").code == 4)
     }
+
+    /// On a terminal a log is followed, with local times and without what could move the cursor; `--json` is the same everywhere.
+    @Test func aLogIsFollowedByPeopleAsLines() async {
+        let event = AgentEvent(type: "index-updated", time: Sample.time, folder: "docs")
+        var scene = Scene(control: ScriptedControl(onEvents: { emit in try await emit(event) }))
+        scene.terminal.isOutputTTY = true
+        let lines = await scene.run("logs", "-f", "--color", "never").output
+        let time = Timestamp.precise(Sample.time)
+        #expect(lines == "\(time)  warning   no route to nas\\x1b[2J folder=docs\n", "\(lines)")
+        #expect(scene.control?.asked == ["records 20 true"])
+        #expect(await scene.run("logs", "-f", "--json").output.hasPrefix(#"{"folder":"docs""#))
+    }
 }

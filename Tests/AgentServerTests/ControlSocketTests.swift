@@ -1,10 +1,11 @@
 import AgentServer
 import ControlAPI
-import ControlClient
 import Foundation
 import Glibc
 import NIOCore
 import Testing
+
+@testable import ControlClient
 
 @Suite(.timeLimit(.minutes(1)))
 struct ControlSocketTests {
@@ -97,6 +98,20 @@ struct ControlSocketTests {
         try await withTemporaryDirectory { directory in
             let error = await run(directory + "/" + String(repeating: "x", count: 120) + "/s.sock")
             #expect(error?.code == .failed)
+        }
+    }
+
+    /// What a client is told whom the system keeps out: whose socket it is, or that nobody can say.
+    @Test func whoIsKeptOutIsToldWhy() async throws {
+        try await withTemporaryDirectory { directory in
+            let socket = directory + "/s.sock"
+            #expect(ControlClient.forbidden(socket).message.contains("may not look into the directory"))
+            #expect(FileManager.default.createFile(atPath: socket, contents: nil))
+            let own = ControlClient.forbidden(socket)
+            #expect(own.code == .noPermission && own.message.contains("chmod 600"))
+            // Only root can make somebody else's.
+            guard chown(socket, 65534, 65534) == 0 else { return }
+            #expect(ControlClient.forbidden(socket).message.contains("belongs to another user"))
         }
     }
 

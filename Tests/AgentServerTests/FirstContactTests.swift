@@ -43,6 +43,7 @@ struct NextStepTests {
         (facts(devices: [.init(id: "A", name: "nas", isConnected: false, lastError: "start it")]), "nas: start it"),
         (facts(devices: [.init(id: "A", name: "nas", isConnected: false, isPaused: true)]), "resume --device nas"),
         (facts(devices: [nas], pending: .init(devices: [], folders: [music])), "folder add music ~/'Library/My Music'"),
+        (facts(devices: [nas], pending: .init(devices: [], folders: [music])), "nas offers the folder My Music."),
         (facts(devices: [nas]), "shares no folder with this device"),
         (facts(devices: [nas], folders: [folder("halted-root-missing")]), "docs: Mount it."),
         (facts(devices: [nas], folders: [folder("paused")]), "resume docs"),
@@ -72,6 +73,36 @@ struct NextStepTests {
     ])
     func aFolderHasAPlace(_ label: String, _ id: String, _ path: String) {
         #expect(TargetPath.proposal(label: label, id: id) == path)
+    }
+
+    /// `status` names what waits to be let in, and programs read the number as before.
+    @Test func statusNamesWhatWaits() async {
+        var status = AgentStatus.sample
+        #expect(await !Scene(control: ScriptedControl(statuses: [status])).run("status").output.contains("Pending"))
+        status.pending = 2
+        let scene = Scene(control: ScriptedControl(statuses: [status]))
+        let lines = await scene.run("--home", "/h", "status").output.split(separator: "\n").map(String.init)
+        let first = lines.firstIndex(of: "Pending") ?? 0
+        #expect(
+            lines[first...].prefix(3) == [
+                "Pending",
+                "neu at tcp://10.0.0.9:22000 wants to connect. Accept it: `synctrain --home /h device add AAAAAAA-B`",
+                "nas offers the folder Music. Take it, without its files: "
+                    + "`synctrain --home /h folder add music ~/Library/Music`",
+            ], "\(lines)")
+        let json = Scene(control: ScriptedControl(statuses: [status]))
+        #expect(await json.run("status", "--json").output.contains(#""pending":2"#))
+        #expect(json.control?.asked == ["status"])
+    }
+
+    @Test func manyThatWaitAreCounted() {
+        let devices = (0..<7).map {
+            PendingDevice(id: "AAAAAA\($0)-B", name: "d\($0)\u{1b}", address: "tcp://h:1", lastSeen: Sample.time)
+        }
+        let rendering = PendingRendering(Style(hasColor: false, escapesNames: true), program: "synctrain", known: [])
+        let lines = rendering.lines(PendingList(devices: devices, folders: []))
+        #expect(lines.count == 6 && lines[0].hasPrefix("d0\\x1b at "), "\(lines)")
+        #expect(lines.last == "and 2 more: `synctrain device list --pending`")
     }
 
     @Test func synctrainAloneShowsItOnATerminalOnly() async {
@@ -108,6 +139,31 @@ struct CommandWordTests {
         let result = await Scene().run(arguments)
         #expect(result.code == 64 && result.errors == "synctrain: \(message)\n")
         #expect(await Scene().run(arguments + ["--json"]).errors.contains(#""code":"invalid-request""#))
+    }
+
+    /// A folder or a device that there is not; with an agent and without one.
+    @Test(arguments: [
+        (["folder", "remove", "doks"], "`doks`: no such folder; did you mean `docs`?"),
+        (["folder", "remove", "zzz"], "`zzz`: no such folder; `synctrain folder list` shows the shared folders"),
+        (["device", "remove", "nsa"], "`nsa`: no such device; did you mean `nas`?"),
+        (["device", "remove", "zzz"], "`zzz`: no such device; `synctrain device list` shows the known devices"),
+    ])
+    func aFolderOrADeviceIsSuggested(_ arguments: [String], _ message: String) async {
+        for control in [ScriptedControl(), nil] {
+            let result = await Scene(control: control).run(arguments)
+            #expect(result.code == 4 && result.errors == "synctrain: \(message)\n", "\(result)")
+        }
+    }
+
+    /// The help of `set` has every setting, each with what it does.
+    @Test func theHelpNamesTheSettings() async {
+        for (command, words) in [
+            (["config", "set"], ["limits.up: "]), (["folder", "set"], ["rescan-interval: ", "type: "]),
+            (["device", "set"], ["addresses: ", "introducer: "]),
+        ] {
+            let help = await Scene().run(command + ["--help"]).output
+            for word in words { #expect(help.contains(word), "\(word) in \(help)") }
+        }
     }
 
     static let edits: [([String], String)] = [

@@ -98,6 +98,13 @@ final class ScriptedControl: Sendable {
                 ],
                 folders: [PendingFolder(id: "music", label: "Music", device: "AAAAAAA-B", lastSeen: Sample.time)])
         }
+        table.on(Endpoints.records) { query, emit in
+            try self.note("records \(query.limit) \(query.isFollowing)")
+            try await emit(
+                LogRecord(
+                    id: 1, time: Sample.time, level: .warning, label: "agent", message: "no route to nas\u{1b}[2J",
+                    metadata: ["folder": "docs"]))
+        }
         table.on(Endpoints.resetIndex) { try self.note("reset \($0.folder ?? "all")") }
         table.on(Endpoints.syncNow) { try self.note("sync \($0.folder ?? "all")") }
         table.on(Endpoints.stop) { _ in try self.note("stop") }

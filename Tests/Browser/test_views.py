@@ -446,7 +446,7 @@ def test_there_is_one_way_to_add_a_device(page, laptop):
     page.press(Keys.ARROW_RIGHT)
     page.wait(lambda: page.find("#way-invite").is_displayed() and not page.find("#way-pair").is_displayed(), "invitations")
     page.press(Keys.ARROW_RIGHT)
-    page.wait(lambda: page.text("#own-id") == laptop.id, "the own id beside the field for the other one")
+    page.wait(lambda: page.text("#way-add .own-id") == laptop.id, "the own id beside the field for the other one")
     page.click("Close", within="main.devices")
     page.wait(lambda: page.script("return document.activeElement.textContent") == "Add device", "the focus is back")
     assert not page.find("#way-add").is_displayed()
@@ -606,6 +606,23 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     # First: a device that was removed asks again.
     guest.stop()
     laptop.run("device", "remove", guest.id, "--yes")
+
+
+def test_a_device_that_has_not_accepted_this_one_is_waited_for(page, laptop, module_lab):
+    """It answers and hangs up: that is said, with what is to be done there, until it is done."""
+    friend = module_lab.agent("friend 2")
+    laptop.run("device", "add", friend.id, "--name", "friend", "--address", friend.address)
+    page.go("devices")
+    device = card(page, "device", friend.id)
+    page.wait_text(f"{device} .state-line", "Waiting for friend to accept this device")
+    assert page.text(f"{device} .own-id") == laptop.id and page.find(f"{device} img.qr").is_displayed()
+    assert not page.has(f"{device} .dot.on") and page.find(f"{device} img.qr").get_attribute("alt")
+    page.screenshot("waiting-for-acceptance")
+    friend.add_device(laptop.id, "laptop", laptop.address)
+    page.wait_text(f"{device} .state-line", "Connected over TCP")
+    page.wait(lambda: not page.has(f"{device} .own-id"), "nothing more is to be done there")
+    friend.stop()
+    laptop.run("device", "remove", friend.id, "--yes")
 
 
 def test_a_device_that_waits_is_ignored(page, laptop, two, module_lab):

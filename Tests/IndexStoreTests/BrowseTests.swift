@@ -111,6 +111,23 @@ import Testing
         #expect(short.entries.count == all - 1 && short.isTruncated)
     }
 
+    /// A name has all words, in any order; a text with a slash is looked for as it stands.
+    @Test(
+        arguments: [
+            ("lisbon tram", ["Tram 28 in Lisbon.jpg", "trips/tram LISBON"]),
+            ("tram lisbon", ["Tram 28 in Lisbon.jpg", "trips/tram LISBON"]),
+            ("  porto  ", ["Porto"]), (" ", ["Tram 28 in Lisbon.jpg", "trips/tram LISBON", "Crème brûlée, café.txt"]),
+            ("cafe brulee", ["Crème brûlée, café.txt"]), ("tram porto", []),
+            ("trips/tram l", ["trips/tram LISBON"]), ("trips/lisbon tram", []),
+        ] as [(String, [String])])
+    func wordsAreFoundInAnyOrder(_ text: String, _ expected: [String]) async throws {
+        let index = try await TestIndex()
+        let names = ["Tram 28 in Lisbon.jpg", "trips/tram LISBON", "Crème brûlée, café.txt", "Porto"]
+        try await index.announce(names.map { file($0, version((alice, 1))) }, by: alice)
+        let found = try await index.store.search(text, limit: 10).entries.map(\.path)
+        #expect(Set(found) == Set(expected), "\(found)")
+    }
+
     /// Search by name and by path against plain substring tests, over random names.
     @Test(arguments: 0..<6) func searchesLikeASubstring(seed: UInt64) async throws {
         let index = try await TestIndex()

@@ -31,6 +31,17 @@ def test_init_makes_private_files_and_an_id(lab):
     assert agent.run("id").stdout.decode().strip() == agent.id
 
 
+def test_a_second_init_names_what_is_there(lab):
+    agent = lab.agent(start=False)
+    for options in ((), ("--name", "another")):
+        refused = agent.try_run("init", *options)
+        assert refused.returncode == cli.FAILED and b"this device already has an identity" in refused.stderr, refused.stderr
+    os.remove(agent.file("key.pem"))
+    os.remove(agent.file("cert.pem"))
+    assert b"a configuration already exists" in agent.try_run("init", "--name", "another").stderr
+    agent.run("init")
+
+
 def test_socket_is_private_and_status_is_the_documented_one(lab):
     agent = lab.agent()
     assert stat.S_IMODE(os.stat(agent.socket).st_mode) == 0o600

@@ -112,7 +112,7 @@ def test_with_a_nas_by_single_commands(lab, newcomer):
         wait_until(lambda: laptop.document("folder", "list", "--pending")["folders"], 30, "the folder is offered")
         # What `synctrain` alone shows on a terminal; here as JSON, for want of one.
         told = newcomer.types(laptop, "--json")
-        assert "folder add library ~/'Library/Library'`" in told, told
+        assert "folder add library ~/Library/Library`" in told, told
         told = newcomer.types(laptop, "folder", "add", "library", here)
         assert "synctrain select library:PATH`" in told, told
         laptop.wait_global("library", 2)

@@ -75,6 +75,9 @@ def test_bad_values_change_nothing(lab, is_running):
         result = agent.try_run(*arguments)
         assert result.returncode == cli.USAGE and words in result.stderr, result
     assert agent.try_run("folder", "set", "nope", "label=x").returncode == cli.NO_SUCH
+    for command in ("get", "set"):
+        result = agent.try_run("folder", command, "photo", *(["label=x"] if command == "set" else []))
+        assert result.returncode == cli.NO_SUCH and b"no such folder; did you mean `photos`?" in result.stderr, result
     assert text(agent) == before
 
 

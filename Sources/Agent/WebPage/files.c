@@ -192,54 +192,58 @@ static const unsigned char file_46[] = {
 };
 
 static const unsigned char file_47[] = {
-#embed "page/reach.js"
+#embed "page/pending.js"
 };
 
 static const unsigned char file_48[] = {
-#embed "page/ready.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_49[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_50[] = {
-#embed "page/settings-patterns.js"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_51[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_52[] = {
-#embed "page/settings-words.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_53[] = {
-#embed "page/settings.js"
+#embed "page/settings-words.js"
 };
 
 static const unsigned char file_54[] = {
-#embed "page/sha256.js"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_55[] = {
-#embed "page/space.js"
+#embed "page/sha256.js"
 };
 
 static const unsigned char file_56[] = {
-#embed "page/style.css"
+#embed "page/space.js"
 };
 
 static const unsigned char file_57[] = {
-#embed "page/upload.js"
+#embed "page/style.css"
 };
 
 static const unsigned char file_58[] = {
-#embed "page/views.css"
+#embed "page/upload.js"
 };
 
 static const unsigned char file_59[] = {
+#embed "page/views.css"
+};
+
+static const unsigned char file_60[] = {
 #embed "page/words.js"
 };
 
@@ -295,19 +299,20 @@ static const struct web_page_file files[] = {
     {"mounts.js", file_44, sizeof file_44},
     {"pairing.js", file_45, sizeof file_45},
     {"parts.js", file_46, sizeof file_46},
-    {"reach.js", file_47, sizeof file_47},
-    {"ready.js", file_48, sizeof file_48},
-    {"refused.js", file_49, sizeof file_49},
-    {"settings-patterns.js", file_50, sizeof file_50},
-    {"settings-row.js", file_51, sizeof file_51},
-    {"settings-words.js", file_52, sizeof file_52},
-    {"settings.js", file_53, sizeof file_53},
-    {"sha256.js", file_54, sizeof file_54},
-    {"space.js", file_55, sizeof file_55},
-    {"style.css", file_56, sizeof file_56},
-    {"upload.js", file_57, sizeof file_57},
-    {"views.css", file_58, sizeof file_58},
-    {"words.js", file_59, sizeof file_59},
+    {"pending.js", file_47, sizeof file_47},
+    {"reach.js", file_48, sizeof file_48},
+    {"ready.js", file_49, sizeof file_49},
+    {"refused.js", file_50, sizeof file_50},
+    {"settings-patterns.js", file_51, sizeof file_51},
+    {"settings-row.js", file_52, sizeof file_52},
+    {"settings-words.js", file_53, sizeof file_53},
+    {"settings.js", file_54, sizeof file_54},
+    {"sha256.js", file_55, sizeof file_55},
+    {"space.js", file_56, sizeof file_56},
+    {"style.css", file_57, sizeof file_57},
+    {"upload.js", file_58, sizeof file_58},
+    {"views.css", file_59, sizeof file_59},
+    {"words.js", file_60, sizeof file_60},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

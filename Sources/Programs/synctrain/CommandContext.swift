@@ -41,6 +41,9 @@ struct CommandContext: Sendable {
 
     func agent() throws -> any AgentControl { environment.connect(try places()) }
 
+    /// How this program is called in commands that are proposed.
+    var program: String { "synctrain" + (options.home.map { " --home \(ShellWord.quoted($0))" } ?? "") }
+
     func path(_ text: String) -> PathReference {
         PathReference(text: text, workingDirectory: process.workingDirectory)
     }

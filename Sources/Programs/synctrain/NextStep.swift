@@ -14,7 +14,8 @@ enum NextStep: Equatable {
     case acceptThere(DeviceStatus, ownID: String)
     /// No device is connected, for another reason.
     case connect(DeviceStatus)
-    case addFolder(PendingFolder)
+    /// A folder that is offered, and the devices that are known.
+    case addFolder(PendingFolder, known: [DeviceStatus])
     /// Devices are connected and offer nothing.
     case shareThere(DeviceStatus, ownID: String)
     /// A folder has stopped; its message says what to do.
@@ -56,7 +57,7 @@ enum NextStep: Equatable {
         if let device = status.devices.first(where: { $0.acceptance == .needed }) {
             return .acceptThere(device, ownID: status.device)
         }
-        if let folder = pending.folders.first { return .addFolder(folder) }
+        if let folder = pending.folders.first { return .addFolder(folder, known: status.devices) }
         guard status.folders.isEmpty else { return nil }
         if let device = status.devices.first(where: { $0.isConnected }) {
             return .shareThere(device, ownID: status.device)
@@ -104,11 +105,8 @@ extension NextStep {
                 translated("Or add a Syncthing by its id: `\(program) device add DEVICE-ID`"),
             ]
         case .acceptDevice(let device):
-            let who = device.name.isEmpty ? StatusRendering.short(device.id) : style.name(device.name)
             return [
-                translated(
-                    "\(who) at \(style.name(device.address)) wants to connect. Accept it: `\(program) device add \(device.id)`"
-                ),
+                PendingRendering(style, program: program, known: []).line(device),
                 translated("Or never list it again: `\(program) device ignore \(device.id)`"),
             ]
         case .acceptThere(let device, let ownID):
@@ -119,13 +117,9 @@ extension NextStep {
                 translated("or run there: `synctrain device add \(ownID)`"),
             ]
         case .connect(let device): return ["\(name(device)): \(style.name(StatusRendering.remark(device)))"]
-        case .addFolder(let folder):
-            let label = folder.label.isEmpty ? folder.id : folder.label
-            let path = ShellWord.quoted(TargetPath.proposal(label: label, id: folder.id)).replacing("'~/", with: "~/'")
+        case .addFolder(let folder, let known):
             return [
-                translated(
-                    "\(StatusRendering.short(folder.device)) offers the folder \(style.name(label)). Take it, without its files: "
-                        + "`\(program) folder add \(style.name(ShellWord.quoted(folder.id))) \(style.name(path))`"),
+                PendingRendering(style, program: program, known: known).line(folder),
                 translated("Its size is known then; files are downloaded once they are selected."),
             ]
         case .shareThere(let device, let ownID):

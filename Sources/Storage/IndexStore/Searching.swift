@@ -9,8 +9,8 @@ extension IndexStore {
     /// Conflict copies that are counted and listed.
     private static let conflictCopyLimit = 10_000
 
-    /// Entries whose name contains `text`, or whose path does if there is a `/` in it; case does not count. Reads all
-    /// names, deleted ones included, until `limit` are found; only what `children` would list is. With a filter no more than
+    /// Entries whose name contains all words of `text`, in any order, or whose path contains `text` if there is a `/` in it; neither
+    /// case nor accents count. Reads all names, deleted ones included, until `limit` are found; only what `children` would list is. With a filter no more than
     /// `NameFilter.lookLimit` of the names with the text are looked at.
     ///
     /// A large index is read in two halves at the same time, each as it is at its own moment.
@@ -93,6 +93,8 @@ private final class NameSearch {
     }
 
     private let matcher: SubstringMatcher
+    /// A name has to match all of them; unused where the path is compared.
+    private let words: [SubstringMatcher]
     private let isByPath: Bool
     /// The text, folded, up to and with its last slash, and what comes after it.
     private let head: ArraySlice<UInt8>
@@ -112,6 +114,8 @@ private final class NameSearch {
         self.filter = filter.isEmpty ? nil : filter
         filterReader = try FilterReader(database, filter)
         matcher = SubstringMatcher(text)
+        let parts = text.split(whereSeparator: \.isWhitespace)
+        words = parts.isEmpty ? [matcher] : parts.map { SubstringMatcher(String($0)) }
         let lastSlash = matcher.needle.lastIndex(of: UInt8(ascii: "/"))
         isByPath = lastSlash != nil
         let headEnd = lastSlash.map { $0 + 1 } ?? 0
@@ -151,7 +155,7 @@ private final class NameSearch {
                 if let wanted, directory.folder != wanted { continue }
                 guard matches(name, in: directory) else { continue }
             } else {
-                guard matcher.matches(name) else { continue }
+                guard hasWords(name) else { continue }
                 if filter != nil, !filterReader.matches(name) { continue }
                 directory = try self.directory(select.integer(0))
             }
@@ -183,10 +187,12 @@ private final class NameSearch {
     }
 
     private func matches(_ name: UnsafeRawBufferPointer, in directory: Directory) -> Bool {
-        if !isByPath { return matcher.matches(name) }
+        if !isByPath { return hasWords(name) }
         if directory.contains { return true }
         return directory.endsWithHead && matcher.folded(name).starts(with: lastPart)
     }
+
+    private func hasWords(_ name: UnsafeRawBufferPointer) -> Bool { words.allSatisfy { $0.matches(name) } }
 
     private func entry(_ id: Int64, _ reader: IndexReader) throws -> GlobalEntry? {
         if paths.count > Self.memoryLimit { paths.removeAll() }

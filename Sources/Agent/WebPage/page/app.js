@@ -188,7 +188,7 @@ function sayState(text) {
 function drawBar() {
   const { status } = app;
   document.getElementById("device").textContent = status.name;
-  const connected = status.devices.filter((device) => device.connected).length;
+  const connected = status.devices.filter((device) => device.connected && device.acceptance !== "needed").length;
   const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
   sayState([t`${connected} of ${status.devices.length} devices connected`, working > 0 && plural(working, "{1} folder active", "{1} folders active")].filter(Boolean).join(", "));
   drawLinks();

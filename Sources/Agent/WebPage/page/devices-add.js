@@ -86,11 +86,11 @@ export function addDevice(app) {
 }
 
 /** What the other device is given of this one. */
-function ownId(status, app) {
+export function ownId(status, app) {
   return h("div", { class: "self" },
     h("img", { class: "qr", src: "/v1/devices/qr", alt: t`This device's id as a QR code`, onerror: (event) => { event.target.hidden = true; } }),
     h("div", {}, h("h3", {}, t`Add this device there, too`), h("p", {}, t`Scan the code with the other device, or enter this id there:`),
-      h("p", { class: "id", id: "own-id" }, status.device),
+      h("p", { class: "id own-id" }, status.device),
       navigator.clipboard && act(t`Copy id`, () => app.attempt(async () => {
         await navigator.clipboard.writeText(status.device);
         app.say(t`Id copied.`);

@@ -1,10 +1,11 @@
 // This device and the others: links, who may do what, and how new ones come in.
-import { addDevice } from "./devices-add.js";
+import { addDevice, ownId } from "./devices-add.js";
 import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
 import { moreButton } from "./menu.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
+import { keepModes, pendingDevice, pendingFolder, share } from "./pending.js";
 import { reachViews } from "./reach.js";
 import { bytes, dateTime, number, rate, said, t } from "./words.js";
 
@@ -12,7 +13,6 @@ export const title = t`Devices`;
 export const icon = "devices";
 
 const roles = [["read", t`may read`], ["write", t`may read and change`], ["admin", t`may also add devices and folders`]];
-const modes = [["selective", t`only selected files`], ["full", t`everything`]];
 
 export function mount(root, app) {
   const { api } = app;
@@ -105,6 +105,7 @@ function deviceCard(id, app, reach) {
   const head = h("header", {});
   const line = h("div", {});
   const rates = h("p", { class: "quiet" });
+  const acceptance = h("div", {});
   const shares = h("div", {});
   const sharing = h("div", {});
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
@@ -117,7 +118,7 @@ function deviceCard(id, app, reach) {
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field(t`Addresses`, addresses, t`dynamic for discovery, or tcp://HOST:PORT; separate several with commas`), h("button", {}, t`Set addresses`)),
     reach.ofDevice(id), h("p", {}, h("a", { href: app.address("settings", "device", id) }, t`All settings`)));
-  const element = h("article", { class: "card", "data-device": id }, head, line, rates, shares,
+  const element = h("article", { class: "card", "data-device": id }, head, line, acceptance, rates, shares,
     h("details", { "data-part": "sharing" }, h("summary", {}, t`Change what is shared`), sharing), advanced);
   let device = null;
 
@@ -168,12 +169,15 @@ function deviceCard(id, app, reach) {
           { label: t`Remove this device…`, kind: "danger", run: remove },
         ].slice(device.paused ? 1 : 0), { "data-key": "more" })]);
       const minute = Math.floor(Date.now() / 60000);
-      draw(line, [device.connected, device.paused, device.pausedUntil, device.pauseMessage, device.transport, device.lastSeen, device.lastError, device.addresses, minute], () => {
+      draw(line, [device.connected, device.paused, device.pausedUntil, device.pauseMessage, device.transport, device.lastSeen, device.lastError, device.acceptance, device.addresses, minute], () => {
         const reason = device.pauseMessage ? said(device.pauseMessage, device.pauseText)
-          : !device.connected && !device.paused && (said(device.lastError, device.lastErrorText) || waitingText(device));
-        return [h("p", { class: "state-line" }, h("span", { class: `dot ${device.connected && !device.paused ? "on" : ""}`, "aria-hidden": "true" }), h("span", {}, stateLine(device))),
+          : (!device.connected || isUnaccepted(device)) && !device.paused && (said(device.lastError, device.lastErrorText) || waitingText(device));
+        return [h("p", { class: "state-line" }, h("span", { class: `dot ${device.connected && !device.paused && !isUnaccepted(device) ? "on" : ""}`, "aria-hidden": "true" }), h("span", {}, stateLine(device))),
           reason && h("p", { class: "quiet" }, reason)];
       });
+      // What is needed there.
+      const isShown = isUnaccepted(device);
+      draw(acceptance, [isShown, status.device], () => isShown ? ownId(status, app) : null);
       draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy, device.connected, device.transport, device.address, waysText(device)], () => [
         device.connected && [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)],
         waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)],
@@ -211,9 +215,13 @@ function deviceCard(id, app, reach) {
   }
 }
 
+/** Whether it refuses this device until somebody adds that there. It is connected for a moment then, again and again. */
+function isUnaccepted(device) { return device.acceptance === "needed" && !device.paused; }
+
 /** How a device stands, in a line. */
 function stateLine(device) {
   if (device.paused) return device.pausedUntil ? t`Paused until ${dateTime(device.pausedUntil)}` : t`Paused`;
+  if (isUnaccepted(device)) return t`Waiting for ${device.name || device.id.slice(0, 7)} to accept this device`;
   if (device.connected) return t`Connected over ${transportName(device.transport)}`;
   return device.lastSeen ? t`Not connected; last seen ${when(device.lastSeen)}` : t`Never connected yet; it has to accept this device, too`;
 }
@@ -232,76 +240,6 @@ function waitingText(device) {
     ? t`Not found yet: switch it on, or enter its address below.` : t`Connecting; check that it is switched on.`;
 }
 
-/** Shares a folder that is here with further devices. */
-function share(api, folder, devices) {
-  return api.post("folders", { id: folder.id, path: folder.path, mode: folder.mode, type: folder.type, devices, paused: false });
-}
-
-// MARK: those who wait
-
-function pendingDevice(device, app, reload) {
-  const { api } = app;
-  const name = h("input", { type: "text", value: device.name, maxlength: "100", autocomplete: "off" });
-  const boxes = app.status?.folders.map((folder) => h("label", { class: "check" },
-    h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id))) ?? [];
-  const accept = () => app.attempt(async () => {
-    await api.post("devices", { id: device.id, name: name.value.trim() });
-    for (const box of boxes.map((box) => box.firstChild).filter((box) => box.checked)) {
-      await share(api, app.status.folders.find((folder) => folder.id === box.value), [device.id]);
-    }
-    app.say(t`${name.value || device.id.slice(0, 7)} was added.`);
-    app.refresh();
-    reload();
-  });
-  const ignore = () => app.attempt(async () => {
-    await api.patch("ignored", { device: device.id, ignored: true });
-    app.say(t`${device.name || device.id.slice(0, 7)} is ignored. Undo: synctrain device ignore --undo`);
-    app.refresh();
-    reload();
-  });
-  return h("li", { "data-pending": device.id },
-    h("p", {}, t`${h("strong", {}, device.name || t`An unnamed device`)} at ${device.address} wants to connect, ${when(device.lastSeen)}`),
-    h("p", { class: "id" }, device.id),
-    h("p", { class: "quiet" }, t`A name proves nothing: compare the id with the one on the other device.`),
-    h("details", {}, h("summary", {}, t`Add`),
-      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field(t`Name`, name),
-        boxes.length > 0 && h("fieldset", {}, h("legend", {}, t`Folders to share`), boxes),
-        h("div", { class: "tools" }, h("button", { class: "main" }, t`Add device`)))),
-    h("button", { type: "button", title: t`Never list this device again`, onclick: ignore }, t`Ignore`));
-}
-
-function pendingFolder(offer, app, reload) {
-  const { api } = app;
-  const directory = h("input", { type: "text", required: true, value: proposedDirectory(app.status, offer.label || offer.id), autocomplete: "off", spellcheck: "false" });
-  const mode = choice(modes, "selective");
-  const accept = () => app.attempt(async () => {
-    await api.post("folders", { id: offer.id, label: offer.label, path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [offer.device], paused: false });
-    app.say(t`${offer.label || offer.id} was added.`);
-    app.refresh();
-    reload();
-  });
-  const ignore = () => app.attempt(async () => {
-    await api.patch("ignored", { device: offer.device, folder: offer.id, ignored: true });
-    app.say(t`${offer.label || offer.id} is ignored. Undo: synctrain folder ignore --undo`);
-    app.refresh();
-    reload();
-  });
-  return h("li", { "data-offer": offer.id },
-    h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, offer.label || offer.id)} ${h("span", { class: "quiet" }, `(${offer.id})`)}, ${when(offer.lastSeen)}`),
-    h("details", {}, h("summary", {}, t`Accept`),
-      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
-        directoryField(app, t`Directory on this device`, directory, t`full path; created if it does not exist`, { isNew: true }),
-        field(t`Keep on this device`, mode),
-        h("div", { class: "tools" }, h("button", { class: "main" }, t`Accept folder`)))),
-    h("button", { type: "button", title: t`Never list this folder of this device again`, onclick: ignore }, t`Ignore`));
-}
-
-/** Beside the folders that there are, else in the home directory of the agent's user. */
-function proposedDirectory(status, name) {
-  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "") ?? "~";
-  return `${parent}/${name.replaceAll("/", "-")}`;
-}
-
 // MARK: new ones
 
 function drawNewFolder(body, app) {
@@ -309,7 +247,7 @@ function drawNewFolder(body, app) {
   const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
   const label = h("input", { type: "text", autocomplete: "off" });
   const directory = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
-  const mode = choice(modes, "full");
+  const mode = choice(keepModes, "full");
   const submit = () => app.attempt(async () => {
     await api.post("folders", { id: id.value.trim(), label: label.value.trim(), path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [], paused: false });
     app.say(t`${label.value || id.value} was added. Share it with a device above.`);

@@ -1,9 +1,11 @@
-// All folders, each a card.
+// All folders, each a card, and above them what other devices offer.
 import { button, h, icon, replace } from "./dom.js";
 import { shown } from "./files-names.js";
 import { changeMode } from "./files-select.js";
 import { freeSpace, removeFolder } from "./files-space.js";
 import { moreButton } from "./menu.js";
+import { draw, section, soon } from "./parts.js";
+import { pendingDevice, pendingFolder } from "./pending.js";
 import { bytes, plural, said, t } from "./words.js";
 
 const states = {
@@ -17,27 +19,54 @@ export class Overview {
   constructor(app) {
     this.app = app;
     this.element = h("div", { class: "overview" });
+    this.waiting = section(t`Pending devices and folders`);
+    this.waiting.element.hidden = true;
+    this.cards = h("div", {});
     this.drawn = null;
+    this.ask = soon(() => this.#askWhatWaits());
   }
 
   show() {
     this.drawn = null;
+    replace(this.element, this.waiting.element, this.cards);
     if (this.app.status) this.draw(this.app.status);
-    else replace(this.element, h("p", { class: "empty" }, t`Loading…`));
+    else replace(this.cards, h("p", { class: "empty" }, t`Loading…`));
   }
 
   draw(status) {
-    const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need, incomplete }) => [id, label, mode, state, message, global, local, need, incomplete]));
+    if (status.pending > 0 || !this.waiting.element.hidden) this.ask();
+    const state = JSON.stringify([status.folders.map(({ id, label, mode, state, message, global, local, need, incomplete }) => [id, label, mode, state, message, global, local, need, incomplete]), status.devices.length]);
     if (state === this.drawn) return;
     this.drawn = state;
-    const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    if (status.folders.length === 0) {
-      replace(this.element, h("div", { class: "empty" }, h("p", {}, t`No folders yet.`),
-        h("p", {}, t`Pair a device under Devices and accept a folder that it offers, or run in a terminal: ${h("code", {}, "synctrain folder add ID PATH")}`)));
-      return;
-    }
-    replace(this.element, h("ul", { class: "folder-cards" }, status.folders.map((folder) => this.#card(folder))));
-    if (focused) [...this.element.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
+    const focused = this.cards.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    if (status.folders.length === 0) return replace(this.cards, this.#nothing(status));
+    replace(this.cards, h("ul", { class: "folder-cards" }, status.folders.map((folder) => this.#card(folder))));
+    if (focused) [...this.cards.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
+    return undefined;
+  }
+
+  stop() { this.ask.stop(); }
+
+  /** Without a folder: what leads to the first one. */
+  #nothing(status) {
+    const isAlone = status.devices.length === 0;
+    return h("div", { class: "empty" }, h("p", {}, t`No folders yet.`),
+      h("p", {}, isAlone ? t`Add another device. The folders that it shares with this one are then offered here.`
+        : t`Share a folder with this device on another one: it is then offered here. Or share a directory of this device.`),
+      h("p", {}, h("a", { class: "button", href: isAlone ? this.app.address("devices", "pair") : this.app.address("devices"), "data-key": "first" },
+        isAlone ? t`Add a device` : t`Devices`)));
+  }
+
+  /** Folders that are offered; devices only while there is no folder, for then nothing else can be done. */
+  async #askWhatWaits() {
+    let pending;
+    try { pending = await this.app.api.get("pending"); } catch (error) { return this.app.fail(error); }
+    const { folders } = pending;
+    const devices = this.app.status?.folders.length === 0 ? pending.devices : [];
+    this.waiting.element.hidden = devices.length + folders.length === 0;
+    draw(this.waiting.body, [devices.map(({ id, name }) => [id, name]), folders.map(({ id, label, device }) => [id, label, device])], () => h("ul", { class: "plain" },
+      devices.map((device) => pendingDevice(device, this.app, this.ask)), folders.map((offer) => pendingFolder(offer, this.app, this.ask))));
+    return undefined;
   }
 
   #card(folder) {

@@ -142,6 +142,7 @@ class FilesView {
     clearTimeout(this.searching);
     clearTimeout(this.following);
     this.asking?.abort();
+    this.overview.stop();
     this.source?.close();
     this.full.remove();
     this.details.close();

@@ -171,10 +171,9 @@ struct FolderGetCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         if let key { try SettingWords.check(key, .folder) }
-        guard let found = try await context.settings().folders.first(where: { $0.id == folder }) else {
-            throw ControlError(
-                .noSuchFolder, "`\(folder)`: no such folder. `synctrain folder list` shows the shared folders.",
-                path: folder)
+        let folders = try await context.settings().folders
+        guard let found = folders.first(where: { $0.id == folder }) else {
+            throw ControlError.noSuchFolder(folder, among: folders.map(\.id))
         }
         try context.show(key, of: found)
     }
@@ -200,9 +199,7 @@ struct DeviceGetCommand: RunnableCommand {
         let devices = try await context.settings().devices
         guard let found = devices.first(where: { $0.id == device }) ?? devices.first(where: { $0.name == device })
         else {
-            throw ControlError(
-                .noSuchDevice, "`\(device)`: no such device. `synctrain device list` shows the known devices.",
-                path: device)
+            throw ControlError.noSuchDevice(device, among: devices.map(\.name))
         }
         try context.show(key, of: found)
     }

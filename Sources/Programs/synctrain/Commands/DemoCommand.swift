@@ -1,10 +1,11 @@
 import ArgumentParser
 import ControlAPI
+import Phrases
 
 struct DemoCommand: RunnableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "demo", abstract: "Demonstrate synctrain on this machine.",
+            commandName: "demo", abstract: translated("Demonstrate synctrain on this machine."),
             discussion: """
                 --ble: two agents in a temporary directory, connected by a virtual radio with the speed of Bluetooth LE. \
                 They pair with six digits and share a folder; one selects part of it and fetches another file, leaves \

@@ -147,9 +147,7 @@ struct DeviceRemoveCommand: RunnableCommand {
     private func question(_ context: CommandContext) async throws -> String {
         let known = try await context.known()
         guard let found = known.devices.first(where: { $0.id == id || $0.name == device }) else {
-            throw ControlError(
-                .noSuchDevice, "`\(device)`: no such device. `synctrain device list` shows the known devices.",
-                path: device)
+            throw ControlError.noSuchDevice(device, among: known.devices.map(\.name))
         }
         let short = StatusRendering.short(found.id)
         let name = found.name.isEmpty ? short : "\(EscapedName.escape(found.name)) (\(short))"

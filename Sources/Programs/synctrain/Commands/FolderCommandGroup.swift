@@ -251,10 +251,9 @@ struct FolderRemoveCommand: RunnableCommand {
 
     /// Throws `noSuchFolder` if there is none to ask about.
     private func question(_ context: CommandContext) async throws -> String {
-        guard let found = try await context.known().folders.first(where: { $0.id == folder }) else {
-            throw ControlError(
-                .noSuchFolder, "`\(folder)`: no such folder. `synctrain folder list` shows the shared folders.",
-                path: folder)
+        let folders = try await context.known().folders
+        guard let found = folders.first(where: { $0.id == folder }) else {
+            throw ControlError.noSuchFolder(folder, among: folders.map(\.id))
         }
         let devices =
             found.devices.isEmpty

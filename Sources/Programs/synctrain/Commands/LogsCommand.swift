@@ -10,7 +10,8 @@ struct LogsCommand: RunnableCommand {
             discussion: translated(
                 """
                 Without -f: the log of an agent started with `synctrain agent start`. An agent under systemd logs to the \
-                journal: journalctl --user -u synctrain. With -f: one line of JSON for each event of the running agent.
+                journal: journalctl --user -u synctrain. With -f on a terminal: the newest lines of the running agent's \
+                log, and new ones. With -f elsewhere or with --json: one line of JSON for each event.
                 """))
     }
 
@@ -19,15 +20,12 @@ struct LogsCommand: RunnableCommand {
 
     @OptionGroup var global: GlobalOptions
 
+    /// Lines of before that `-f` shows.
+    private static let linesBefore = 20
+
     func execute(in context: CommandContext) async throws {
-        if follow {
-            let output = context.output
-            try await context.agent().call(Endpoints.events) { event in
-                try output.print(bytes: try ControlJSON.encode(event))
-                try output.flush()
-            }
-            return
-        }
+        let isForPeople = context.terminal.isOutputTTY && !global.json
+        if follow { return isForPeople ? try await followLines(in: context) : try await followEvents(in: context) }
         let path = try context.places().logFile
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw ControlError(
@@ -37,5 +35,29 @@ struct LogsCommand: RunnableCommand {
         while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
             try context.output.write(bytes: [UInt8](chunk))
         }
+    }
+
+    private func followEvents(in context: CommandContext) async throws {
+        let output = context.output
+        try await context.agent().call(Endpoints.events) { event in
+            try output.print(bytes: try ControlJSON.encode(event))
+            try output.flush()
+        }
+    }
+
+    private func followLines(in context: CommandContext) async throws {
+        let (output, style) = (context.output, context.style)
+        let query = RecordQuery(limit: Self.linesBefore, isFollowing: true)
+        try await context.agent().call(Endpoints.records, query) { record in
+            try output.print(Self.line(record, style))
+            try output.flush()
+        }
+    }
+
+    /// A line of the log with its time as people here read it.
+    static func line(_ record: LogRecord, _ style: Style) -> String {
+        let extras = record.metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return "\(Timestamp.precise(record.time))  \(Table.pad(record.level.rawValue, to: 8))  "
+            + style.name(record.message + extras)
     }
 }

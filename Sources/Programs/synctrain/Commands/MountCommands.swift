@@ -158,8 +158,7 @@ struct MountCommand: RunnableCommand {
     private func chosen(_ folder: String?, among ids: [String]) throws -> String {
         if let folder {
             guard ids.contains(folder) else {
-                throw ControlError(
-                    .noSuchFolder, "\(folder): no such folder; `synctrain folder list` shows the folders", path: folder)
+                throw ControlError.noSuchFolder(folder, among: ids)
             }
             return folder
         }

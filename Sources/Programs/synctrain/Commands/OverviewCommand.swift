@@ -22,7 +22,10 @@ struct OverviewCommand: RunnableCommand {
             return
         }
         if let status = facts.status {
-            for line in StatusRendering(style: context.style).lines(status) {
+            // One that waits is the next step, too.
+            let isOneOfMany = facts.pending.devices.count + facts.pending.folders.count > 1
+            let rendering = StatusRendering(style: context.style, program: context.program)
+            for line in rendering.lines(status, pending: isOneOfMany ? facts.pending : nil) {
                 try context.output.print(line)
             }
             try context.output.print("")

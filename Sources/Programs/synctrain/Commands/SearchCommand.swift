@@ -11,8 +11,8 @@ struct SearchCommand: RunnableCommand {
             commandName: "search", abstract: translated("Search the index for names, present on this device or not."),
             discussion: translated(
                 """
-                A name matches if it contains the text; case is ignored. If the text contains a /, the whole path is \
-                matched. The options below narrow the search to files of a kind, age, size or device; then the text may be \
+                A name matches if it contains all words of the text, in any order; case and accents are ignored. If the text \
+                contains a /, the whole path is matched. The options below narrow the search to files of a kind, age, size or device; then the text may be \
                 omitted. Prints FOLDER:path, which every command accepts.
 
                 Example: synctrain search --kind video --over 1G --device here

@@ -17,20 +17,27 @@ struct StatusCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let agent = try context.agent()
-        var last: AgentStatus?
+        var last: (status: AgentStatus, pending: PendingList?)?
         repeat {
             let status = try await agent.call(Endpoints.status)
-            if status != last { try show(status, in: context, isFirst: last == nil) }
-            last = status
+            let isAnythingPending = (status.pending ?? 0) > 0 && !global.json
+            let pending = isAnythingPending ? try await agent.call(Endpoints.pending) : nil
+            if status != last?.status || pending != last?.pending {
+                try show(status, pending, in: context, isFirst: last == nil)
+            }
+            last = (status, pending)
             if watch { try await Task.sleep(for: .seconds(1)) }
         } while watch
     }
 
-    private func show(_ status: AgentStatus, in context: CommandContext, isFirst: Bool) throws {
+    private func show(
+        _ status: AgentStatus, _ pending: PendingList?, in context: CommandContext, isFirst: Bool
+    ) throws {
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(status))
         } else {
-            let lines = StatusRendering(style: context.style).lines(status)
+            let rendering = StatusRendering(style: context.style, program: context.program)
+            let lines = rendering.lines(status, pending: pending)
             // On a terminal the new state takes the place of the old; elsewhere an empty line lies between.
             if watch, context.terminal.hasProgress(variables: context.process.variables), context.terminal.isOutputTTY {
                 try context.output.write("\u{1b}[H\u{1b}[2J")

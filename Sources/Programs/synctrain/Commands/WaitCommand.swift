@@ -83,8 +83,7 @@ struct WaitCommand: RunnableCommand {
         let folders: [FolderStatus]
         if let folder {
             guard let found = status.folders.first(where: { $0.id == folder }) else {
-                throw ControlError(
-                    .noSuchFolder, "\(folder): no such folder. See `synctrain folder list`.", path: folder)
+                throw ControlError.noSuchFolder(folder, among: status.folders.map(\.id))
             }
             guard found.condition != .paused else {
                 throw ControlError(

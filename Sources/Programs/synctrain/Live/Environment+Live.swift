@@ -4,6 +4,7 @@ import BlockExchange
 import ControlAPI
 import ControlClient
 import Cryptography
+import Glibc
 import MachineState
 import Phrases
 import SyncAgent
@@ -96,6 +97,12 @@ extension CommandEnvironment {
     private static func initialise(_ places: Places, _ options: Initialisation) throws -> Initialised {
         let places = try agentPlaces(places)
         let file = ConfigurationFile(places)
+        // Before the configuration: of a device that is set up it is there as well, and the lesser reason.
+        for path in [places.privateKey, places.certificate] where access(path, F_OK) == 0 {
+            throw ConfigurationError(
+                .alreadyExists,
+                Phrase("this device already has an identity; to create another, choose another --home"), file: path)
+        }
         let isConfigured = try hasConfiguration(file)
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(

@@ -4,8 +4,11 @@ import Phrases
 /// The agent's state in tables.
 struct StatusRendering: Sendable {
     var style: Style
+    /// How the program is called in commands that are proposed.
+    var program = "synctrain"
 
-    func lines(_ status: AgentStatus) -> [String] {
+    /// - Parameter pending: what waits to be let in, which the status only counts.
+    func lines(_ status: AgentStatus, pending: PendingList? = nil) -> [String] {
         var rows = [
             [translated("device"), "\(status.device) (\(style.name(status.name)))"],
             [translated("agent"), translated("\(status.version), since \(Timestamp.local(status.startedAt))")],
@@ -28,6 +31,8 @@ struct StatusRendering: Sendable {
             lines += PolicyRendering(style: style).holds(policies).map { translated("policy: \($0)") }
         }
         lines += status.problemPhrases.map { translated("problem: \(style.name($0.shown))") }
+        let waiting = pending.map { PendingRendering(style, program: program, known: status.devices).lines($0) } ?? []
+        if !waiting.isEmpty { lines += ["", style.heading(translated("Pending"))] + waiting }
         lines += ["", style.heading(translated("Folders"))]
         lines +=
             status.folders.isEmpty ? [translated("none; add one with `synctrain folder add`")] : folders(status.folders)
@@ -172,13 +177,14 @@ struct StatusRendering: Sendable {
             translated("last seen"), translated("in", context: "received"), translated("out", context: "sent"),
         ]
         let rows = devices.map { device in
-            [
+            let isConnected = Self.isConnected(device)
+            return [
                 device.name.isEmpty ? "-" : style.name(device.name), Self.short(device.id),
-                device.isConnected
+                isConnected
                     ? device.transport ?? translated("connected")
                     : device.isPaused ? translated("paused") : translated("none"),
                 style.name(device.address ?? device.addresses.joined(separator: " ")),
-                device.isConnected ? translated("now") : Timestamp.local(device.lastSeen),
+                isConnected ? translated("now") : Timestamp.local(device.lastSeen),
                 Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
             ]
         }
@@ -193,11 +199,14 @@ struct StatusRendering: Sendable {
             lines.append(translated("\(style.name(names[0])): introduced by \(style.name(names[1]))"))
         }
         for device in devices {
-            guard let remark = device.isConnected ? Self.detour(device) : Self.remark(device) else { continue }
+            guard let remark = Self.isConnected(device) ? Self.detour(device) : Self.remark(device) else { continue }
             lines.append("\(style.name(Self.name(device.name, device.id))): \(style.name(remark))")
         }
         return lines
     }
+
+    /// Whether it is connected to stay: one that has not accepted this device is so for a moment, again and again.
+    static func isConnected(_ device: DeviceStatus) -> Bool { device.isConnected && device.acceptance != .needed }
 
     /// The name of a device; the first group of its id if it has none.
     static func name(_ name: String, _ id: String) -> String { name.isEmpty ? short(id) : name }
@@ -222,7 +231,7 @@ struct StatusRendering: Sendable {
             let message = way.phrase.map(\.shown) ?? way.outcome
             return message.contains(way.address) ? message : "\(way.address): \(message)"
         }
-        guard let problem = device.isConnected ? text : device.lastErrorPhrase.map(\.shown) ?? text else { return nil }
+        guard let problem = isConnected(device) ? text : device.lastErrorPhrase.map(\.shown) ?? text else { return nil }
         let tried = [
             failed.isEmpty ? nil : translated("\(Quantity.addresses(failed.count)) tried"),
             untried.isEmpty ? nil : translated("\(untried.count) not tried"),
