@@ -364,3 +364,41 @@ def test_many_deletions_of_absent_files_are_stopped(nodes):
         wait_until(lambda: len(os.listdir(mounted.there("d"))) == 50, 20, "the node deletes the same", child=agent)
     finally:
         mounted.end()
+
+
+def test_a_file_that_was_fetched_is_shown_as_others_have_it_by_now(nodes):
+    """One that is not selected. What was changed here is another matter: that is shown, and nothing replaces it."""
+    names = ["again.txt", "edited.txt", "written.txt"]
+    work = Mounted(*nodes, "fetched", {"here/kept": b"kept", **{f"old/{name}": b"first" for name in names}})
+    try:
+        work.agent.run("fetch", *(f"fetched:old/{name}" for name in names))
+        for name in names:
+            assert harness.read(work.path("old", name)) == b"first"
+            assert os.getxattr(work.path("old", name), "user.synctrain.state") == b"downloaded"
+        with open(os.path.join(work.local, "old/edited.txt"), "ab") as file:
+            file.write(b", edited beside the mount")
+        for name in names:
+            harness.write(work.there("old", name), b"second, which is longer")
+        work.node.scan("fetched")
+        for name in ("again.txt", "written.txt"):
+            wait_until(lambda name=name: harness.read(work.path("old", name)) == b"second, which is longer", 20,
+                       "the newer version is shown", child=work.agent)
+            assert os.stat(work.path("old", name)).st_size == 23
+            assert os.getxattr(work.path("old", name), "user.synctrain.state") == b"absent"
+            assert harness.read(os.path.join(work.local, "old", name)) == b"first", "nothing selects it"
+        assert sorted(os.listdir(work.path("old"))) == names
+        assert harness.read(work.path("old/edited.txt")) == b"first, edited beside the mount"
+
+        work.agent.run("fetch", "fetched:old/again.txt")
+        assert harness.read(os.path.join(work.local, "old/again.txt")) == b"second, which is longer"
+        assert os.getxattr(work.path("old/again.txt"), "user.synctrain.state") == b"downloaded"
+        refusal = work.agent.try_run("fetch", "fetched:old/edited.txt")
+        assert refusal.returncode != 0 and b"--force" in refusal.stderr, refusal
+        assert harness.read(os.path.join(work.local, "old/edited.txt")) == b"first, edited beside the mount"
+
+        with open(work.path("old/written.txt"), "ab") as file:
+            file.write(b", and more")
+        work.wait_there("old/written.txt", b"second, which is longer, and more")
+        assert work.conflicts() == []
+    finally:
+        work.end()

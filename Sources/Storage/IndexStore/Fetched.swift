@@ -43,18 +43,30 @@ extension IndexStore {
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func fetched(_ names: [String], in folder: FolderID) async throws -> [String: FetchedFile] {
         guard !names.isEmpty else { return [:] }
-        return try await read { database in
-            let row = try Folder.find(folder, in: database)
-            let select = try RawStatement(
-                database, "SELECT name, size, modified, nanoseconds FROM fetched WHERE folder = ?1 AND name = ?2")
-            var found: [String: FetchedFile] = [:]
-            for name in names {
-                try select.bind(1, row.number)
-                try select.bind(2, name)
-                if let file = try select.first({ Self.fetchedFile($0) }) { found[name] = file }
-            }
-            return found
+        return try await read { try Self.fetched(names, in: folder, $0) }
+    }
+
+    /// The same at once. Blocks its thread.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
+    package func fetchedNow(_ names: [String], in folder: FolderID) throws -> [String: FetchedFile] {
+        guard !names.isEmpty else { return [:] }
+        return try readNow { try Self.fetched(names, in: folder, $0) }
+    }
+
+    private static func fetched(
+        _ names: [String], in folder: FolderID, _ database: Database
+    ) throws -> [String: FetchedFile] {
+        let row = try Folder.find(folder, in: database)
+        let select = try RawStatement(
+            database, "SELECT name, size, modified, nanoseconds FROM fetched WHERE folder = ?1 AND name = ?2")
+        var found: [String: FetchedFile] = [:]
+        for name in names {
+            try select.bind(1, row.number)
+            try select.bind(2, name)
+            if let file = try select.first({ Self.fetchedFile($0) }) { found[name] = file }
         }
+        return found
     }
 
     /// The next `limit` notes of a folder, by the bytes of the names.

@@ -32,17 +32,20 @@ package struct FileFetch: Sendable {
     package let holders: [DeviceID]
     package let target: FetchTarget
     package let isForced: Bool
+    /// What may be replaced in any case: a former version, as it is on the disk.
+    package let former: FileAccess.FileStatus?
     package let environment: FetchEnvironment
 
     package init(
         folder: FolderID, file: FileInfo, holders: [DeviceID], target: FetchTarget, isForced: Bool,
-        environment: FetchEnvironment
+        former: FileAccess.FileStatus? = nil, environment: FetchEnvironment
     ) {
         self.folder = folder
         self.file = file
         self.holders = holders
         self.target = target
         self.isForced = isForced
+        self.former = former
         self.environment = environment
     }
 
@@ -55,7 +58,8 @@ package struct FileFetch: Sendable {
                 await progress(file.size, nil)
                 return .present(existing)
             }
-            guard isForced, existing.type != .directory else {
+            let isFormer = former.map { existing.isUnchanged(since: $0) } ?? false
+            guard isForced || isFormer, existing.type != .directory else {
                 throw FetchError.targetExists(
                     path: target.absolutePath, file: file.name, existing.type == .directory ? .directory : .file)
             }

@@ -67,11 +67,3 @@ final class EntryFacts: Sendable {
         return free
     }
 }
-
-/// Whether what is on the disk is what was fetched there.
-extension FileAccess.FileStatus {
-    func isAs(_ file: FetchedFile) -> Bool {
-        size == file.size && modified.seconds == file.modifiedSeconds
-            && modified.nanoseconds == file.modifiedNanoseconds
-    }
-}

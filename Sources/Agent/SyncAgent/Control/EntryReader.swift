@@ -225,7 +225,11 @@ struct EntryReader: Sendable {
         if ConflictName.isCopy(name) { return .conflict }
         guard let place, let path = RelativePath(found.path) else { return selected == .no ? .extraneous : .modified }
         guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else { return nil }
-        guard selected != .no else { return try await isDownloaded(found.path, status) ? .downloaded : .extraneous }
+        guard selected != .no else {
+            guard try await isDownloaded(found.path, status) else { return .extraneous }
+            // A former version is not what others have now.
+            return type != .regular || status.isAs(file) ? .downloaded : nil
+        }
         let isSame: Bool
         switch type {
         case .regular where !file.kind.isSymlink: isSame = status.isAs(file)

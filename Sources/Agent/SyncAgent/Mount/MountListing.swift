@@ -24,7 +24,8 @@ struct MountListing: Sendable {
         guard !path.isEmpty else { return (Self.root(try root?.status()), nil) }
         guard let relative = RelativePath(path), !isHidden(path) else { return (nil, nil) }
         let found = try entries.index.globalNow(folder.id, path)
-        let onDisk = try root.flatMap { try MountDirectory.open($0, relative.parent) }?.find(relative.name)
+        var onDisk = try root.flatMap { try MountDirectory.open($0, relative.parent) }?.find(relative.name)
+        if let there = onDisk, try !formerVersions([(path, found?.file, there)]).isEmpty { onDisk = nil }
         guard onDisk != nil || found?.isHereByIndex != true else { return (nil, found) }
         let entry = MountTree.entry(
             relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
@@ -65,8 +66,10 @@ struct MountListing: Sendable {
         let hasMoreOnDisk = shown.count > limit
         shown = Array(shown.prefix(limit))
         let files = Dictionary(children.map { (String($0.name), $0.file) }, uniquingKeysWith: { first, _ in first })
-        let local = try shown.compactMap { name in
-            try disk?.find(name).flatMap { MountTree.entry(name, files[name] ?? nil, isDirectory: false, onDisk: $0) }
+        let found = try shown.compactMap { name in try disk?.find(name).map { (name, files[name] ?? nil, $0) } }
+        let former = try formerVersions(found.map { (prefix + $0.0, $0.1, $0.2) })
+        let local = found.compactMap { name, file, onDisk in
+            former.contains(prefix + name) ? nil : MountTree.entry(name, file, isDirectory: false, onDisk: onDisk)
         }
         let announced = children.compactMap { child -> MountEntry? in
             guard !isHidden(child.path), !child.isHereByIndex || names.contains(String(child.name)) else { return nil }
@@ -82,6 +85,20 @@ struct MountListing: Sendable {
         let isLast = fitting.count == announced.count + local.filter { files[$0.name] == nil }.count
         let end = hasMoreOnDisk ? shown.last : children.last.map { String($0.name) }
         return (Array(fitting), isLast && !isFull && !hasMoreOnDisk, end)
+    }
+
+    /// Which of some files on this disk were fetched there on purpose, are not selected, have not changed since, and are another version
+    /// by now: what others have is shown in their place.
+    private func formerVersions(
+        _ files: [(path: String, file: FileInfo?, onDisk: MountTree.OnDisk)]
+    ) throws -> Set<String> {
+        guard let selection = try? folder.boards.places.current.get().selection else { return [] }
+        let others = files.filter { path, file, onDisk in
+            guard let file, !file.isDeleted, !file.isInvalid, onDisk.status.type == .regular else { return false }
+            return !MountTree.isAnnounced(file, onDisk.status) && selection.isLeftOut(path)
+        }
+        let notes = try entries.index.fetchedNow(others.map(\.path), in: folder.id)
+        return Set(others.filter { notes[$0.path].map($0.onDisk.status.isAs) ?? false }.map(\.path))
     }
 
     /// Nil when the folder's place cannot be opened: then the index alone speaks.

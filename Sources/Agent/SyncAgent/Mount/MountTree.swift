@@ -59,16 +59,18 @@ enum MountTree {
             target: target)
     }
 
+    /// Whether a file on this disk is the announced version, as far as its size and time tell.
+    static func isAnnounced(_ file: FileInfo, _ status: FileAccess.FileStatus) -> Bool {
+        let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+        return file.kind == .file && status.type == .regular && status.size == file.size
+            && time.isKept(as: status.modified, beside: nil)
+    }
+
     /// Of what is here: the announced version's if it is that, so that a file which is put here stays the same to who has it open.
     private static func version(of file: FileInfo?, _ onDisk: OnDisk) -> UInt64 {
         let status = onDisk.status
         if let file, !file.isDeleted, !file.isInvalid {
-            let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-            if file.kind == .file, status.type == .regular, status.size == file.size,
-                time.isKept(as: status.modified, beside: nil)
-            {
-                return version(of: file)
-            }
+            if isAnnounced(file, status) { return version(of: file) }
             if file.kind.isSymlink, status.type == .symlink, onDisk.target == file.symlinkTarget {
                 return version(of: file)
             }

@@ -179,6 +179,7 @@ package struct FetchJob: Sendable {
             defer { transfers.end(transfer) }
             let fetch = FileFetch(
                 folder: root.folder.id, file: found, holders: entry.holders, target: target, isForced: isForced,
+                former: isInPlace ? try await former(found.name, at: target, in: root.folder) : nil,
                 environment: environment)
             let outcome = try await fetch.run { bytes, holder in
                 transfers.progressed(transfer, by: bytes, from: holder)
@@ -211,6 +212,17 @@ package struct FetchJob: Sendable {
             await outbox.sendOrDrop(
                 .failed(path: entry.path, error: told ?? ControlError(describing: error, path: entry.path)))
         }
+    }
+
+    /// What is in the place, if it was fetched there on purpose, is not selected and has not changed since; else nil.
+    private func former(
+        _ name: String, at target: FetchTarget, in folder: Folder
+    ) async throws -> FileAccess.FileStatus? {
+        guard let note = try await index.fetched([name], in: folder.id)[name],
+            try folder.boards.places.current.get().selection.isLeftOut(name)
+        else { return nil }
+        let status = try await environment.threads.runIfActive { try target.root.status(of: target.path) }
+        return status.flatMap { $0.isAs(note) ? $0 : nil }
     }
 
     /// Throws `FetchError.twin` where something that is called otherwise has the place.
@@ -378,6 +390,14 @@ private struct AdoptFetchedStep: FolderStep {
         let flags: LocalFlags = folder.selection.isLeftOut(file.name) ? .ignored : []
         try await folder.index.apply(
             [.set(LocalEntry(file: file, flags: flags, status: IndexedStatus(now)))], &work)
+    }
+}
+
+extension FileAccess.FileStatus {
+    /// Whether it is what was fetched there.
+    package func isAs(_ file: FetchedFile) -> Bool {
+        size == file.size && modified.seconds == file.modifiedSeconds
+            && modified.nanoseconds == file.modifiedNanoseconds
     }
 }
 
