@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import MountRules
 import Phrases
+import Threads
 
 /// What a mount's process needs of the agent's places.
 struct MountPlaces: Sendable {
