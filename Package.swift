@@ -33,8 +33,8 @@ let layers = [
             .target(name: "Threads", dependencies: ["CLinux"]),
             // Messages with descriptors between programs of this machine.
             .target(name: "LocalSocket", dependencies: ["CLinux", "Threads"]),
-            // What async code waits on, and child processes.
-            .target(name: "AsyncTools", dependencies: ["CLinux", nioPosix]),
+            // What async code waits on.
+            .target(name: "AsyncTools", dependencies: ["Threads", nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd", "Threads"]),
         ]),
     // Pure: values in, values out.
@@ -76,7 +76,9 @@ let layers = [
             .target(
                 name: "FolderScanner",
                 dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"]),
-            .target(name: "FolderWatcher", dependencies: ["AsyncTools", "CLinux", "FileAccess", "Phrases", logging]),
+            .target(
+                name: "FolderWatcher",
+                dependencies: ["AsyncTools", "CLinux", "FileAccess", "Phrases", "Threads", logging]),
         ]),
     // Transports, and TLS over them.
     layer(

@@ -14,7 +14,7 @@ struct Architecture {
 
     static let synctrain = Architecture(
         targets: [
-            "AsyncTools": ["CLinux"],
+            "AsyncTools": ["Threads"],
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],
@@ -59,7 +59,7 @@ struct Architecture {
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],
-            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess", "Phrases"],
+            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess", "Phrases", "Threads"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography", "Phrases"],
             "LinkRules": ["Arithmetic", "BlockExchange", "Phrases", "Transport"],

@@ -97,6 +97,26 @@ import Testing
         #expect(table.count == 1)
     }
 
+    @Test func whatANameWasIsFoundUntilItIsDetached() {
+        var table = NodeTable()
+        let file = table.lookUp(entry("a", disk: 7), at: "a", now: .zero)
+        let directory = table.lookUp(entry("a", kind: .directory), at: "a", now: .zero)
+        // Whatever is remembered of it, it is the node that the kernel knows.
+        #expect(table.lookUpFormer(entry("a", version: 0), at: "a") == file)
+        table.detach("a", directories: false)
+        #expect(table[file]?.isDetached == true && table[directory]?.isDetached == false)
+        #expect(table.numbers(at: "a") == [directory])
+        table.forget(file, 1)
+        #expect(table[file] != nil, "it was looked up twice")
+        table.forget(file, 1)
+        #expect(table[file] == nil)
+        // One that the kernel has forgotten is a new one, of which nothing is known for sure.
+        let other = table.lookUpFormer(entry("b"), at: "b")
+        #expect(table.numbers(at: "b") == [other] && table[other]?.asOf == nil)
+        table.forget(other, 1)
+        #expect(table[other] == nil)
+    }
+
     @Test func moreThanTheLimitIsToGo() {
         var table = NodeTable(limit: 3)
         _ = table.lookUp(entry("d", kind: .directory), at: "d", now: .zero)

@@ -50,7 +50,16 @@ package enum MountPoint {
         return name.elementsEqual(program.utf8) && last.elementsEqual(path.utf8)
     }
 
-    /// The agent's socket that such a process was given; nil if it is not in its words.
+    /// The only word of a process that calls for programs which watch a mount (docs/decisions/mount.md).
+    package static let callingOption = "--call-for-watchers"
+
+    /// Whether a process is such a one: the mount's own, whatever it holds for a moment.
+    package static func callsForWatchers(commandLine: [UInt8]) -> Bool {
+        let words = commandLine.split(separator: 0)
+        return words.count == 2 && words[1].elementsEqual(callingOption.utf8)
+    }
+
+    /// The agent's socket that a mount's process was given; nil if it is not in its words.
     package static func socket(commandLine: [UInt8]) -> String? {
         let words = commandLine.split(separator: 0)
         guard let option = words.firstIndex(where: { $0.elementsEqual("--socket".utf8) }), option + 1 < words.count

@@ -95,6 +95,27 @@ package struct NodeTable: Sendable {
         for number in numbers.removeValue(forKey: path) ?? [] { nodes[number]?.isDetached = true }
     }
 
+    /// The same of a name that a directory had, or something else, and that is another's since, or nobody's.
+    package mutating func detach(_ path: String, directories: Bool) {
+        guard !path.isEmpty else { return }
+        let former = numbers[path, default: []].filter { (nodes[$0]?.entry.kind == .directory) == directories }
+        for number in former {
+            nodes[number]?.isDetached = true
+            unlist(number, at: path)
+        }
+    }
+
+    /// The node that had the name last, one more look-up counted: a new one only if the kernel has forgotten all of its kind.
+    package mutating func lookUpFormer(_ entry: MountEntry, at path: String) -> UInt64 {
+        guard let number = numbers[path, default: []].last(where: { nodes[$0]?.entry.kind == entry.kind }) else {
+            let number = lookUp(entry, at: path, now: .zero)
+            nodes[number]?.asOf = nil
+            return number
+        }
+        if number != Self.root { nodes[number]?.lookups &+= 1 }
+        return number
+    }
+
     /// What was at and below `source` is at and below `target`, whose own nodes are nobody's. Goes through all nodes for a directory.
     package mutating func rename(_ source: String, to target: String) {
         guard !source.isEmpty, !target.isEmpty, source != target else { return }

@@ -6,6 +6,8 @@ enum AttributeName {
     /// Those that the mount itself tells of its root.
     static let access = "access"
     static let budget = "budget"
+    /// By which the process that calls for programs which watch knows the mount; nobody else is told.
+    static let watchers = "watchers"
     private static let all: Set = ["state", "here", "holders", "version", "error", "pin", access, budget]
 
     /// The name without its prefix; nil for one that nothing has.

@@ -14,6 +14,30 @@ final class OpenDirectory: Sendable {
         var entries: [MountEntry] = []
         var isLast = false
         var isRead = false
+        /// The names so far, for those who watch; nil if not all were read in order, or they are too many.
+        var seen: (names: [String: SeenName], count: Int64, mark: UInt64)?
+
+        /// A page was read.
+        ///
+        /// - Parameters:
+        ///   - mark: of the first page, from before it was asked for.
+        ///   - limit: names that are gathered at most.
+        /// - Returns: all names, once the last page was read.
+        mutating func gather(
+            _ entries: [MountEntry], first: Int64, isLast: Bool, mark: UInt64?, limit: Int
+        ) -> (names: [String: SeenName], mark: UInt64)? {
+            if first == 0 { seen = mark.map { ([:], 0, $0) } }
+            // Out of its place first, or the names would be copied.
+            guard var all = seen.take(), all.count == first, all.names.count + entries.count <= limit else {
+                return nil
+            }
+            for entry in entries { all.names[entry.name] = SeenName(entry) }
+            // bounded: the limit
+            all.count += Int64(entries.count)
+            if isLast { return (all.names, all.mark) }
+            seen = all
+            return nil
+        }
     }
 
     let node: UInt64
@@ -98,15 +122,19 @@ extension Mount {
         case .read(let first, let after):
             let question = MountRequest.list(
                 directory: directory.path, after: after, limit: UInt32(MountLimits.pageCount))
+            let mark = first == 0 ? watching.mark : nil
             ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
                 switch result {
                 case .success(let answer):
                     guard case .page(let entries, let isLast) = answer.answer else { return request.fail(EIO) }
                     // A page without names is the last one, or the next would never come.
                     let isEnd = isLast || entries.isEmpty
-                    directory.state.withLock { state in
+                    let all = directory.state.withLock { state in
                         (state.first, state.entries, state.isRead, state.isLast) = (first, entries, true, isEnd)
+                        return state.gather(
+                            entries, first: first, isLast: isEnd, mark: mark, limit: watching.listLimit)
                     }
+                    if let all { watching.listed(directory.path, all.names, since: all.mark) }
                     // A program that goes to where no name is any more is at the end.
                     if isEnd, position > first + Int64(entries.count) { return request.reply([]) }
                     fill(request, directory, max(offset, 1), size, isAgain: offset == 0)

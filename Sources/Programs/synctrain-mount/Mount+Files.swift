@@ -61,6 +61,7 @@ extension Mount {
         case .absent(let file): (handle, generation) = file.place.withLock { $0 }
         case .here(let file):
             guard let written = file.written else { return }
+            watching.closed(file, nodes.withLock { $0[file.node] })
             (handle, generation) = written
         case nil: return
         }

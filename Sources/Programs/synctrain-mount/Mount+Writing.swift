@@ -16,7 +16,7 @@ extension Mount {
         let (information, appends) = (Information(raw: info), info.flags & O_APPEND != 0)
         let isDownloaded = !node.entry.isHere && !opening.contains(.truncates)
         askForFile(
-            question, for: request, within: isDownloaded ? MountDeadlines.download : MountDeadlines.change
+            question, node.path, for: request, within: isDownloaded ? MountDeadlines.download : MountDeadlines.change
         ) { [self] result in
             var info = information.raw
             switch result {
@@ -43,7 +43,7 @@ extension Mount {
         let question = MountRequest.openWriting(
             path: path, version: 0, disk: 0, opening, permissions: UInt16(truncatingIfNeeded: mode & 0o777))
         let (information, appends) = (Information(raw: info), info.flags & O_APPEND != 0)
-        askForFile(question, for: request, within: MountDeadlines.change) { [self] result in
+        askForFile(question, path, for: request, within: MountDeadlines.change) { [self] result in
             var info = information.raw
             switch result {
             case .success(let (descriptor, written, entry, directory)):
@@ -73,17 +73,21 @@ extension Mount {
         descriptor: FileDescriptor, written: (handle: UInt64, generation: Int), MountEntry, directory: MountChange.Time?
     )
 
+    /// From here on it is this mount's programs that change the name, until the file is closed.
     private func askForFile(
-        _ question: MountRequest, for request: Request, within limit: Duration,
+        _ question: MountRequest, _ path: String, for request: Request, within limit: Duration,
         answer: @escaping @Sendable (Result<Opened, MountFailure>) -> Void
     ) {
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
-        ask(question, for: request, within: limit, isRepeatable: false) { result in
+        NameChange(self, request, [path]).ask(question, within: limit) { [watching] result in
             switch result {
             case .success(let found):
                 guard case .openedWriting(let handle, let entry, let directory) = found.answer,
                     let descriptor = found.descriptor
-                else { return answer(.failure(.unreadable)) }
+                else {
+                    watching.ended(path, .failed)
+                    return answer(.failure(.unreadable))
+                }
                 answer(.success((FileDescriptor(descriptor), (handle, found.generation), entry, directory)))
             case .failure(let failure): answer(.failure(failure))
             }
@@ -118,7 +122,7 @@ extension Mount {
 
     func synchronizeDirectory(_ request: Request, _ number: UInt64) {
         guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(0) }
-        settle(request, .synchronize(directory: node.path)) {}
+        NameChange(self, request).settle(.synchronize(directory: node.path)) {}
     }
 
     // MARK: attributes
@@ -181,14 +185,11 @@ extension Mount {
         }
         guard !node.isDetached else { return request.fail(ESTALE) }
         let limit = change.size == nil ? MountDeadlines.change : MountDeadlines.download
-        ask(.change(path: node.path, change), for: request, within: limit, isRepeatable: false) { [self] result in
-            switch result {
-            case .success(let answer):
-                guard case .entry(let entry) = answer.answer else { return request.fail(EIO) }
-                nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
-                reply(request, node.path, entry, validity: MountDeadlines.presentValidity)
-            case .failure(let failure): request.fail(failure.number)
-            }
+        let naming = NameChange(self, request, [node.path])
+        naming.ask(.change(path: node.path, change), within: limit) { [self] result in
+            guard let entry = naming.entry(result) else { return }
+            nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
+            reply(request, node.path, entry, validity: MountDeadlines.presentValidity)
         }
     }
 
@@ -235,27 +236,25 @@ extension Mount {
 
     private func make(_ request: Request, _ parent: UInt64, _ path: String, _ question: MountRequest) {
         newNames.making(path)
-        ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { [self] result in
-            switch result {
-            case .success(let answer):
-                guard case .entry(let entry) = answer.answer else { return request.fail(EIO) }
-                nodes.withLock { $0.doubt(node: parent) }
-                var parameters = parameters(entry, at: path)
-                if fuse_reply_entry(request.raw, &parameters) == -ENOENT {
-                    nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
-                }
-            case .failure(let failure): request.fail(failure.number)
+        let naming = NameChange(self, request, [path])
+        naming.ask(question, within: MountDeadlines.change) { [self] result in
+            guard let entry = naming.entry(result) else { return }
+            nodes.withLock { $0.doubt(node: parent) }
+            var parameters = parameters(entry, at: path)
+            if fuse_reply_entry(request.raw, &parameters) == -ENOENT {
+                nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
             }
         }
     }
 
     func remove(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, isDirectory: Bool) {
         guard let path = path(request, parent, name) else { return }
-        settle(request, .remove(path: path, isDirectory: isDirectory)) { [self] in
+        NameChange(self, request, [path]).settle(.remove(path: path, isDirectory: isDirectory)) { [self] in
             nodes.withLock { nodes in
                 nodes.detach(path)
                 nodes.doubt(node: parent)
             }
+            watching.ended(path, .nobodys)
         }
     }
 
@@ -269,28 +268,17 @@ extension Mount {
         newNames.making(to)
         let known = nodes.withLock { nodes in nodes.numbers(at: to).last.flatMap { nodes[$0]?.entry.version } }
         let question = MountRequest.rename(from: from, to: to, version: known ?? 0, keepsOther: flags & 1 != 0)
-        settle(request, question) { [self] in
-            let isFile = nodes.withLock { nodes in
-                let isFile = nodes.numbers(at: from).last.flatMap { nodes[$0]?.entry.kind } == .file
+        NameChange(self, request, [from, to]).settle(question) { [self] in
+            let entry = nodes.withLock { nodes in
+                let entry = nodes.numbers(at: from).last.flatMap { nodes[$0]?.entry }
                 nodes.rename(from, to: to)
                 nodes.doubt(node: parent)
                 nodes.doubt(node: newParent)
-                return isFile
+                return entry
             }
+            watching.renamed(from, to: to, as: entry.map { SeenName($0) })
             // What is below a directory has other paths now.
-            if !isFile { newNames.changedEverywhere() }
-        }
-    }
-
-    /// Asks for something that is answered by its being done; `done` is called before the program hears of it.
-    private func settle(_ request: Request, _ question: MountRequest, done: @escaping @Sendable () -> Void) {
-        ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { result in
-            switch result {
-            case .success:
-                done()
-                request.fail(0)
-            case .failure(let failure): request.fail(failure.number)
-            }
+            if entry?.kind != .file { newNames.changedEverywhere() }
         }
     }
 
@@ -303,14 +291,14 @@ extension Mount {
         }
         guard name == AttributeName.prefix + "pin" else { return request.fail(EOPNOTSUPP) }
         guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(ESTALE) }
-        settle(request, .setAttribute(path: node.path, name: "pin", value: Array(value))) {}
+        NameChange(self, request).settle(.setAttribute(path: node.path, name: "pin", value: Array(value))) {}
     }
 }
 
 extension Mount {
     private func setBudget(_ request: Request, _ value: UnsafeRawBufferPointer) {
         guard let wanted = ReadBudget(parsing: value) else { return request.fail(EINVAL) }
-        settle(request, ReadTerms.setting(wanted)) { [self] in terms.setBudget(wanted) }
+        NameChange(self, request).settle(ReadTerms.setting(wanted)) { [self] in terms.setBudget(wanted) }
     }
 }
 

@@ -29,6 +29,7 @@ final class Mount: Sendable {
     /// Why the last read of a node failed.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation
+    let watching = Watching()
     let scanners = Scanners()
     /// What becomes of changes that programs make; as the agent said last.
     let access = Mutex(MountAccess.writable)
@@ -61,15 +62,18 @@ final class Mount: Sendable {
             if agent.generation > 0 {
                 newNames.changedEverywhere()
                 invalidation.add(.everything)
+                watching.changedEverywhere()
             }
         case .changed(let paths):
             nodes.withLock { nodes in for path in paths { nodes.doubt(path) } }
             newNames.changed(paths)
             invalidation.add(.paths(paths))
+            watching.changed(paths)
             refreshSpace()
         case .everythingChanged:
             newNames.changedEverywhere()
             invalidation.add(.everything)
+            watching.changedEverywhere()
             refreshSpace()
         case .access(let access): self.access.withLock { $0 = access }
         case .settings(let settings):

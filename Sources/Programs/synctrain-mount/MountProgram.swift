@@ -50,6 +50,7 @@ enum MountProgram {
 
     static func main() {
         signal(SIGPIPE, SIG_IGN)
+        if CommandLine.arguments.dropFirst().first == MountPoint.callingOption { exit(WatcherCalls.run()) }
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
             say("usage: synctrain-mount --socket PATH --folder ID DIRECTORY; `synctrain mount` starts it", -1)
             exit(64)
@@ -105,6 +106,10 @@ enum MountProgram {
                 say("\(arguments.folder) is \(access.text).", -1)
             }
         }
+        // Where nothing can be changed, the kernel refuses what makes events.
+        if isWritable, !mount.watching.start(session, mount, arguments.directory) {
+            say("No thread is left: programs that watch directories receive no events.", -1)
+        }
         guard mount.invalidation.start(session, mount), serve(session, signals, mount, word) else {
             fuse_session_unmount(raw)
             return fail("No thread is left.", arguments)
@@ -141,7 +146,10 @@ enum MountProgram {
             mount.agent.end()
             fuse_session_exit(session.raw)
             fuse_session_unmount(session.raw)
-            if isOutdated { becomeInstalled() }
+            if isOutdated {
+                mount.watching.end()
+                becomeInstalled()
+            }
             exit(isOutdated ? 1 : 0)
         }
         say(word, arguments?.ready ?? -1)
@@ -151,6 +159,7 @@ enum MountProgram {
         mount.agent.tell(.goodbye)
         mount.agent.end()
         mount.invalidation.end()
+        mount.watching.end()
         return true
     }
 
@@ -184,7 +193,7 @@ enum MountProgram {
     }
 
     /// To the program that started this one; else to standard error.
-    private static func say(_ text: String, _ descriptor: CInt) {
+    static func say(_ text: String, _ descriptor: CInt) {
         let line = Array((text + "\n").utf8)
         _ = write(descriptor >= 0 ? descriptor : STDERR_FILENO, line, line.count)
         if descriptor > STDERR_FILENO { close(descriptor) }

@@ -64,6 +64,7 @@ enum Operations {
         }
         operations.open = { request, node, info in
             guard let request, let info, let mount = Mount.of(request) else { return }
+            guard !CalledChanges(mount: mount).refuses(Request(raw: request)) else { return }
             mount.open(Request(raw: request), UInt64(node), info.pointee)
         }
         operations.read = { request, node, size, offset, info in
@@ -95,7 +96,13 @@ enum Operations {
                 fuse_reply_err(request, EOPNOTSUPP)
                 return
             }
-            mount.attribute(Request(raw: request), UInt64(node), String(cString: name), size: size)
+            let attribute = String(cString: name)
+            if node == fuse_ino_t(NodeTable.root), attribute == AttributeName.prefix + AttributeName.watchers,
+                let word = mount.watching.word(for: Request(raw: request).caller)
+            {
+                return Request(raw: request).reply(word, size: size)
+            }
+            mount.attribute(Request(raw: request), UInt64(node), attribute, size: size)
         }
         operations.listxattr = { request, _, size in
             guard let request else { return }
@@ -117,8 +124,9 @@ extension Mount {
         guard let name = String(validatingCString: name) else { return request.fail(ENOENT) }
         let path = NodeTable.join(directory, name)
         guard path.utf8.count <= MountLimits.pathByteCount else { return request.fail(ENAMETOOLONG) }
+        if CalledChanges(mount: self).answersLook(request, path) { return }
         if let rest = newNames.isNobodys(name, in: directory) {
-            return request.replyNobodys(for: rest)
+            return request.replyNobodys(for: min(rest, watching.validityOfNobodys(path)))
         }
         ask(.look(path: path), for: request, within: MountDeadlines.metadata) { [self] result in
             switch result {
@@ -131,7 +139,7 @@ extension Mount {
             case .failure(.notFound):
                 newNames.missed(in: directory)
                 // That nothing is there may be kept for a moment, too.
-                request.replyNobodys(for: MountDeadlines.presentValidity)
+                request.replyNobodys(for: watching.validityOfNobodys(path))
             case .failure(let failure): request.fail(failure.number)
             }
         }

@@ -1,8 +1,8 @@
-import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
 import Phrases
+import Threads
 
 /// The agent as a process of its own.
 enum AgentProcess {

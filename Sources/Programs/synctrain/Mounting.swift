@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import MountRules
 import Phrases
+import Threads
 
 /// What a mount's process needs of the agent's places.
 struct MountPlaces: Sendable {
@@ -275,14 +276,21 @@ enum Mounting {
         }
         let target = path
         if process > 0 { return try await end(process, of: target, typed: typed, isLazy: isLazy) }
-        let (code, words) = try await threads.runIfActive {
-            run(isLazy ? ["-u", "-z", target] : ["-u", target])
+        var failure = ""
+        for _ in 0..<unmountAttempts {
+            let (code, words) = try await threads.runIfActive {
+                run(isLazy ? ["-u", "-z", target] : ["-u", target])
+            }
+            guard code != 0 else { return }
+            let holders = try await threads.runIfActive { Self.holders(of: target) }
+            guard holders.isEmpty else { throw inUse(typed, holders) }
+            // Nobody uses it any more: for a moment the mount's own process did, that calls for programs which watch.
+            failure = words
         }
-        guard code != 0 else { return }
-        let holders = try await threads.runIfActive { Self.holders(of: target) }
-        guard holders.isEmpty else { throw inUse(typed, holders) }
-        throw ControlError(.failed, "\(typed) cannot be unmounted: \(words)", path: typed)
+        throw ControlError(.failed, "\(typed) cannot be unmounted: \(failure)", path: typed)
     }
+
+    private static let unmountAttempts = 5
 
     /// Has the mount's process unmount it, unless programs use it.
     private static func end(_ process: pid_t, of directory: String, typed: String, isLazy: Bool) async throws {
@@ -317,6 +325,8 @@ enum Mounting {
         var holders: [String] = []
         for process in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {
             let place = "/proc/" + process
+            let line = manager.contents(atPath: place + "/cmdline") ?? Data()
+            if MountPoint.callsForWatchers(commandLine: Array(line)) { continue }
             let descriptors = (try? manager.contentsOfDirectory(atPath: place + "/fd")) ?? []
             let maps = manager.contents(atPath: place + "/maps").map { String(decoding: $0, as: UTF8.self) } ?? ""
             guard

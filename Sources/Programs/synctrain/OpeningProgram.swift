@@ -1,8 +1,8 @@
-import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
 import Phrases
+import Threads
 
 /// The program that shows or plays what a link leads to.
 enum OpeningProgram {

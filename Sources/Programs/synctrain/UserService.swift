@@ -1,7 +1,7 @@
-import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
+import Threads
 
 /// The agent as a unit of the user's systemd.
 enum UserService {

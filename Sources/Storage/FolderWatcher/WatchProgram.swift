@@ -1,5 +1,5 @@
-import AsyncTools
 import Glibc
+import Threads
 
 /// Where the watch program lies.
 package enum WatchProgram {

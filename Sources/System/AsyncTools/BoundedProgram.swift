@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 
 /// Another program that is run with nothing on its standard input, for a limited time and a limited output. It and all that
 /// it starts are one process group, which is ended as a whole.

@@ -7,6 +7,7 @@ import Foundation
 import Glibc
 import MountRules
 import SyncAgent
+import Threads
 
 /// How the agent mounts folders: as a child of its own or, where it may not mount (NoNewPrivileges, which its unit sets, takes
 /// fusermount3 the right to), as a unit of the user's systemd.
