@@ -20,15 +20,23 @@ struct MountListing: Sendable {
     typealias Found = (entry: MountEntry?, index: GlobalEntry?)
 
     /// The same with what the index has.
+    ///
+    /// - Throws: `MountFailure.unreadable` where only the disk could tell, and the folder's place cannot be opened.
     func findNow(_ path: String) throws -> Found {
         guard !path.isEmpty else { return (Self.root(try root?.status()), nil) }
         guard let relative = RelativePath(path), !isHidden(path) else { return (nil, nil) }
         let found = try entries.index.globalNow(folder.id, path)
+        let root = root
         var onDisk = try root.flatMap { try MountDirectory.open($0, relative.parent) }?.find(relative.name)
         if let there = onDisk, try !formerVersions([(path, found?.file, there)]).isEmpty { onDisk = nil }
-        guard onDisk != nil || found?.isHereByIndex != true else { return (nil, found) }
-        let entry = MountTree.entry(
-            relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
+        let isGone = onDisk == nil && found?.isHereByIndex == true
+        let entry =
+            isGone
+            ? nil
+            : MountTree.entry(
+                relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
+        // Not there, as far as anybody knows, is not gone: a program would make it again, or forget it.
+        guard entry != nil || root != nil else { throw MountFailure.unreadable }
         return (entry, found)
     }
 
