@@ -137,7 +137,7 @@ package struct SeenDirectories: Sendable {
 
     /// What the agent says of all names of a directory that was asked for. Names that are otherwise are looked at next.
     ///
-    /// - Returns: whether they are so many that watchers are told of the directory as a whole.
+    /// - Returns: whether there are too many to tell one by one: watchers hear that the directory has changed.
     package mutating func relisted(_ directory: String, _ names: [String: SeenName]) -> Bool {
         guard let known = directories[directory] else { return false }
         let doubts = differing(in: directory, known.names, names)

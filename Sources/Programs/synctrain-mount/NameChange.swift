@@ -14,7 +14,7 @@ struct NameChange: Sendable {
         (self.mount, self.request, self.paths) = (mount, request, paths)
     }
 
-    /// Asks the agent. Where that succeeds, whoever asks tells `watching` the end.
+    /// Asks the agent. Where that succeeds, the caller tells `watching` the end.
     func ask(
         _ question: MountRequest, within limit: Duration,
         answer: @escaping @Sendable (Result<AgentLink.Answer, MountFailure>) -> Void

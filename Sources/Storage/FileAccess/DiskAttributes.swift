@@ -282,8 +282,8 @@ extension RootDirectory {
         return error.number != EOPNOTSUPP
     }
 
-    /// Sets permissions (the low nine bits; nil leaves them) and attributes of a file or directory; gives what it has of
-    /// attributes by that. Those that cannot be set are left out.
+    /// Sets permissions (the low nine bits; nil leaves them) and attributes of a file or directory; returns the
+    /// attributes that it has then. Those that cannot be set are omitted.
     ///
     /// - Parameter expected: how it was when its attributes were known; nil if that is not to be asked.
     /// - Throws: `changedOnDisk` if it is another by now; the disk's errors.

@@ -345,7 +345,7 @@ struct EntryReader: Sendable {
 
 extension FileAccess.FileStatus {
     /// Whether a regular file is as the index says, as far as its size and time of change tell.
-    fileprivate func isAs(_ file: FileInfo) -> Bool {
+    func isAs(_ file: FileInfo) -> Bool {
         let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
         return size == file.size && time.isKept(as: modified, beside: nil)
     }

@@ -23,12 +23,14 @@ struct MountListing: Sendable {
     ///
     /// - Throws: `MountFailure.unreadable` where only the disk could tell, and the folder's place cannot be opened.
     func findNow(_ path: String) throws -> Found {
-        guard !path.isEmpty else { return (Self.root(try root?.status()), nil) }
+        guard !path.isEmpty else { return (Self.root(try place?.root.status()), nil) }
         guard let relative = RelativePath(path), !isHidden(path) else { return (nil, nil) }
         let found = try entries.index.globalNow(folder.id, path)
-        let root = root
-        var onDisk = try root.flatMap { try MountDirectory.open($0, relative.parent) }?.find(relative.name)
-        if let there = onDisk, try !formerVersions([(path, found?.file, there)]).isEmpty { onDisk = nil }
+        let place = place
+        var onDisk = try place.flatMap { try MountDirectory.open($0.root, relative.parent) }?.find(relative.name)
+        if let place, let there = onDisk, try !formerVersions([(path, found?.file, there)], in: place).isEmpty {
+            onDisk = nil
+        }
         let isGone = onDisk == nil && found?.isHereByIndex == true
         let entry =
             isGone
@@ -36,7 +38,7 @@ struct MountListing: Sendable {
             : MountTree.entry(
                 relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
         // Not there, as far as anybody knows, is not gone: a program would make it again, or forget it.
-        guard entry != nil || root != nil else { throw MountFailure.unreadable }
+        guard entry != nil || place != nil else { throw MountFailure.unreadable }
         return (entry, found)
     }
 
@@ -61,7 +63,8 @@ struct MountListing: Sendable {
     ) throws -> (entries: [MountEntry], isLast: Bool, end: String?) {
         let children = try entries.index.childrenNow(folder.id, of: directory, after: after, limit: limit)
         let prefix = directory.isEmpty ? "" : directory + "/"
-        let disk = try root.flatMap { try MountDirectory.open($0, RelativePath(directory)) }
+        let place = place
+        let disk = try place.flatMap { try MountDirectory.open($0.root, RelativePath(directory)) }
         var names = Set(try disk?.names() ?? [])
         if let after { names = names.filter { MountTree.precedes(after, $0) } }
         // Behind the last of the index's page come those of the next.
@@ -75,7 +78,7 @@ struct MountListing: Sendable {
         shown = Array(shown.prefix(limit))
         let files = Dictionary(children.map { (String($0.name), $0.file) }, uniquingKeysWith: { first, _ in first })
         let found = try shown.compactMap { name in try disk?.find(name).map { (name, files[name] ?? nil, $0) } }
-        let former = try formerVersions(found.map { (prefix + $0.0, $0.1, $0.2) })
+        let former = try place.map { try formerVersions(found.map { (prefix + $0.0, $0.1, $0.2) }, in: $0) } ?? []
         let local = found.compactMap { name, file, onDisk in
             former.contains(prefix + name) ? nil : MountTree.entry(name, file, isDirectory: false, onDisk: onDisk)
         }
@@ -98,19 +101,18 @@ struct MountListing: Sendable {
     /// Which of some files on this disk were fetched there on purpose, are not selected, have not changed since, and are another version
     /// by now: what others have is shown in their place.
     private func formerVersions(
-        _ files: [(path: String, file: FileInfo?, onDisk: MountTree.OnDisk)]
+        _ files: [(path: String, file: FileInfo?, onDisk: MountTree.OnDisk)], in place: FolderPlace
     ) throws -> Set<String> {
-        guard let selection = try? folder.boards.places.current.get().selection else { return [] }
         let others = files.filter { path, file, onDisk in
             guard let file, !file.isDeleted, !file.isInvalid, onDisk.status.type == .regular else { return false }
-            return !MountTree.isAnnounced(file, onDisk.status) && selection.isLeftOut(path)
+            return !MountTree.isAnnounced(file, onDisk.status) && place.selection.isLeftOut(path)
         }
         let notes = try entries.index.fetchedNow(others.map(\.path), in: folder.id)
         return Set(others.filter { notes[$0.path].map($0.onDisk.status.isAs) ?? false }.map(\.path))
     }
 
     /// Nil when the folder's place cannot be opened: then the index alone speaks.
-    private var root: RootDirectory? { try? folder.boards.places.current.get().root }
+    private var place: FolderPlace? { try? folder.boards.places.current.get() }
 
     /// What is the folder's own and not the user's.
     private func isHidden(_ path: String) -> Bool {

@@ -61,9 +61,7 @@ enum MountTree {
 
     /// Whether a file on this disk is the announced version, as far as its size and time tell.
     static func isAnnounced(_ file: FileInfo, _ status: FileAccess.FileStatus) -> Bool {
-        let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-        return file.kind == .file && status.type == .regular && status.size == file.size
-            && time.isKept(as: status.modified, beside: nil)
+        file.kind == .file && status.type == .regular && status.isAs(file)
     }
 
     /// Of what is here: the announced version's if it is that, so that a file which is put here stays the same to who has it open.

@@ -7,7 +7,7 @@ struct StatusRendering: Sendable {
     /// How the program is called in commands that are proposed.
     var program = "synctrain"
 
-    /// - Parameter pending: what waits to be let in, which the status only counts.
+    /// - Parameter pending: pending devices and folders; the status only counts them.
     func lines(_ status: AgentStatus, pending: PendingList? = nil) -> [String] {
         var rows = [
             [translated("device"), "\(status.device) (\(style.name(status.name)))"],
