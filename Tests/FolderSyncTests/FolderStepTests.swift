@@ -113,6 +113,30 @@ import Testing
         await #expect(throws: FolderError.self) { try await scene.run(DeleteEverywhereStep(paths: ["nowhere"])) }
     }
 
+    /// Others have a later version by now; what was changed here is another matter.
+    @Test func whatWasFetchedOfAnEarlierVersionIsDeletedWithTheLatest() async throws {
+        let scene = try await StepScene()
+        let names = ["fetched", "edited", "not fetched"]
+        for name in names {
+            try scene.tree.write("first", to: name)
+            try scene.tree.setPermissions(0o644, name)
+            try scene.tree.setModified(1_700_000_000, name)
+        }
+        try await scene.announce(names.map { ($0, "first") }, counter: 1)
+        try await scene.scan()
+        try await scene.index.noteFetched(
+            ["fetched", "edited"].map {
+                FetchedFile(name: $0, size: 5, modifiedSeconds: 1_700_000_000, modifiedNanoseconds: 5)
+            }, in: StepScene.id)
+        try await scene.announce(names.map { ($0, "second") }, counter: 2)
+        try scene.tree.write("first, and more", to: "edited")
+
+        let answer = try await scene.run(DeleteEverywhereStep(paths: names))
+        #expect(answer.output.staying.map(\.path) == ["edited", "not fetched"])
+        #expect(scene.tree.names() == [".stfolder", "edited", "not fetched"])
+        #expect(try await scene.own("fetched")?.isDeleted == true)
+    }
+
     @Test func bothSidesOfAConflictAreKept() async throws {
         let scene = try await StepScene()
         let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"

@@ -368,7 +368,7 @@ def test_many_deletions_of_absent_files_are_stopped(nodes):
 
 def test_a_file_that_was_fetched_is_shown_as_others_have_it_by_now(nodes):
     """One that is not selected. What was changed here is another matter: that is shown, and nothing replaces it."""
-    names = ["again.txt", "edited.txt", "written.txt"]
+    names = ["again.txt", "edited.txt", "removed.txt", "written.txt"]
     work = Mounted(*nodes, "fetched", {"here/kept": b"kept", **{f"old/{name}": b"first" for name in names}})
     try:
         work.agent.run("fetch", *(f"fetched:old/{name}" for name in names))
@@ -380,7 +380,7 @@ def test_a_file_that_was_fetched_is_shown_as_others_have_it_by_now(nodes):
         for name in names:
             harness.write(work.there("old", name), b"second, which is longer")
         work.node.scan("fetched")
-        for name in ("again.txt", "written.txt"):
+        for name in ("again.txt", "removed.txt", "written.txt"):
             wait_until(lambda name=name: harness.read(work.path("old", name)) == b"second, which is longer", 20,
                        "the newer version is shown", child=work.agent)
             assert os.stat(work.path("old", name)).st_size == 23
@@ -399,6 +399,9 @@ def test_a_file_that_was_fetched_is_shown_as_others_have_it_by_now(nodes):
         with open(work.path("old/written.txt"), "ab") as file:
             file.write(b", and more")
         work.wait_there("old/written.txt", b"second, which is longer, and more")
+        os.unlink(work.path("old/removed.txt"))
+        work.wait_gone_there("old/removed.txt")
+        assert not os.path.lexists(os.path.join(work.local, "old/removed.txt"))
         assert work.conflicts() == []
     finally:
         work.end()

@@ -76,12 +76,13 @@ private struct Removal {
 
     mutating func remove(_ names: [String]) async throws {
         var tombstones: [LocalChange] = []
+        let notes = try await folder.index.store.fetched(names, in: folder.id)
         for facts in try await folder.index.facts(names) {
             try Task.checkCancellation()
             guard let global = facts.global, !global.isDeleted, !global.isInvalid else { continue }
             if occupied.contains(facts.name) { occupy(above: facts.name); continue }
             do {
-                let wasHere = try await removeHere(facts)
+                let wasHere = try await removeHere(facts, notes[facts.name])
                 note(facts, global, wasHere: wasHere)
             } catch let error as FileAccessError {
                 stay(facts, global, error)
@@ -97,8 +98,9 @@ private struct Removal {
         try await folder.index.apply(tombstones, &work)
     }
 
-    /// Whether something was here and went. Throws `changedOnDisk` for what is other than others have.
-    private func removeHere(_ facts: NameFacts) async throws -> Bool {
+    /// Whether something was here and went. Throws `changedOnDisk` for what is other than others have, unless it is what was
+    /// fetched there of an earlier version of theirs.
+    private func removeHere(_ facts: NameFacts, _ note: FetchedFile?) async throws -> Bool {
         let (root, archive, isDryRun) = (folder.root, folder.archive, isDryRun)
         let path = try RelativePath(parsing: facts.name)
         let local = facts.local
@@ -118,8 +120,9 @@ private struct Removal {
                 _ = try root.removeDirectory(path, durability: .deferred)
                 return true
             }
-            guard isCurrent, let expected = local.flatMap({ FileAccess.FileStatus($0) }),
-                status.isUnchanged(since: expected), expected.type != .regular || expected.changed != nil
+            guard isCurrent || note.map(status.isAs) ?? false,
+                let expected = local.flatMap({ FileAccess.FileStatus($0) }), status.isUnchanged(since: expected),
+                expected.type != .regular || expected.changed != nil
             else { throw FileAccessError(.changedOnDisk, .remove, path: path.text) }
             guard !isDryRun else { return true }
             return try archive.removeUserFile(path, expecting: expected, purpose: .deleting)
