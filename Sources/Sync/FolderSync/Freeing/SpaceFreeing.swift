@@ -91,8 +91,7 @@ struct SpaceFreeing {
             let root = folder.root
             try await folder.onDisk { try root.synchronizeFileSystem() }
         } catch {
-            // An index that still has what has gone would take another file at the name for the one that others keep. What a loss of
-            // power brings back is extraneous.
+            // Directories have not been forgotten yet. What a loss of power brings back is extraneous.
             try await forget(changes)
             throw error
         }
@@ -135,7 +134,7 @@ struct SpaceFreeing {
     }
 
     /// Judges by what is known at this moment, and acts on it before any device can take its promise back.
-    private func deal(with candidate: Candidate) async throws -> Deed {
+    private mutating func deal(with candidate: Candidate) async throws -> Deed {
         try await folder.peers.keepTurn.withUnits(1) {
             let counting = try await folder.copyCounting(isPlan: isDryRun)
             guard let facts = try await folder.index.facts(candidate.name) else { return .stays(.unknown, nil) }
@@ -144,18 +143,22 @@ struct SpaceFreeing {
             let reason = Freeing.reason(
                 against: facts.localVersion, global: facts.global, copies: copies,
                 minimumCopies: folder.settings.minimumCopies, sight: Self.sight(candidate.status, facts.local))
-            return try await deal(with: candidate, reason, copies)
+            return try await deal(with: candidate, facts.local, reason, copies)
         }
     }
 
-    private func deal(
-        with candidate: Candidate, _ reason: Freeing.Reason?, _ copies: Copies
+    private mutating func deal(
+        with candidate: Candidate, _ local: LocalEntry?, _ reason: Freeing.Reason?, _ copies: Copies
     ) async throws -> Deed {
         if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
         if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
+        // Before it goes: an index that still has what has gone would take another file at the name for the one that others keep.
+        // A death in between leaves an extraneous file.
+        if !isDryRun { try await folder.index.apply([.forget(candidate.name)], &work) }
         do {
             try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)
         } catch let error as FileAccessError {
+            if !isDryRun, let local, await !isGone(candidate) { try await folder.index.apply([.set(local)], &work) }
             switch error.code {
             case .busy: return .stays(.inUse, nil)
             case .changedOnDisk, .isADirectory, .notARegularFile: return .stays(.changedHere, nil)
