@@ -49,6 +49,24 @@ import Testing
         #expect(third != second && third != IndexID(rawValue: 0xA1))
     }
 
+    @Test func changesCountUnderAnotherNameSinceThen() async throws {
+        func author() throws -> ShortID? {
+            let store = try IndexStore.open(path: directory.index)
+            defer { try? store.close() }
+            return store.author
+        }
+        #expect(try author() == nil)
+        #expect(try author() == nil, "the same file")
+        try FileManager.default.copyItem(atPath: directory.index, toPath: copy)
+        try putBack()
+        let second = try author()
+        #expect(second != nil)
+        #expect(try author() == second)
+        try putBack()
+        let third = try author()
+        #expect(third != nil && third != second)
+    }
+
     @Test func anIndexOfBeforeIsTakenAsItIs() async throws {
         let store = try IndexStore.open(path: directory.index)
         try await store.addFolder(music, newIndexID: IndexID(rawValue: 0xA1))

@@ -136,6 +136,23 @@ import Testing
 
     // MARK: deletions
 
+    /// What it lost may be later by its own counter, as its clock may have gone back since.
+    @Test func whatADeviceOutOfABackupChangesIsInConflictWithWhatItLost() throws {
+        var rules = S.rules()
+        rules.author = S.third
+        let base = S.version((S.other, 3), (S.me, 100))
+        let before = S.here(S.file("one", base))
+        let lost = S.version((S.other, 3), (S.me, 5000))
+        for observed in [Observation.item(S.item("two")), .missing] {
+            let made = LocalChanges.update(
+                of: "f", observed: observed, previous: before, global: before.file, isKept: true, rules: rules,
+                unixSeconds: S.now)
+            let file = try set(made).file
+            #expect(file.modifiedBy == S.me)
+            #expect(file.version.compare(base) == .greater && file.version.compare(lost).isConcurrent)
+        }
+    }
+
     @Test func aDeletionIsAChange() throws {
         let before = S.here(S.file("one", Self.v1))
         let gone = try set(update(.missing, previous: before, global: before.file))

@@ -140,7 +140,7 @@ package enum CaseClash {
             if place.isTaken || place.local?.isLive == true { continue }
             let seen = [place.global?.version, place.local?.file.version].compactMap { $0 }
                 .reduce(VersionVector()) { $0.merged(with: $1) }
-            let version = seen.changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+            let version = seen.changed(by: rules.author, besides: [], unixSeconds: unixSeconds)
             return .renamed(Renaming(place.name, version, of: file, tombstone: tombstone))
         }
         return .stays
@@ -154,7 +154,7 @@ package enum CaseClash {
         let seen = known.map { file.version.merged(with: $0.file.version) } ?? file.version
         var tombstone = file.deleted(
             by: rules.device, unixSeconds: file.modifiedSeconds,
-            version: seen.changed(by: rules.device, besides: [], unixSeconds: unixSeconds))
+            version: seen.changed(by: rules.author, besides: [], unixSeconds: unixSeconds))
         tombstone.noteRenamedAway()
         return tombstone
     }

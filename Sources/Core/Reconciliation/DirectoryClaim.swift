@@ -35,7 +35,7 @@ package struct DirectoryClaim: Equatable, Sendable {
         let directory = FileInfo(
             name: local.file.name, kind: .directory, permissions: rivals.first?.permissions ?? 0o755,
             modifiedSeconds: unixSeconds, hasNoPermissions: rules.ignoresPermissions(at: local.file.name),
-            version: seen.changed(by: rules.device, besides: [], unixSeconds: unixSeconds), modifiedBy: rules.device)
+            version: seen.changed(by: rules.author, besides: [], unixSeconds: unixSeconds), modifiedBy: rules.device)
         return DirectoryClaim(directory: LocalVersion(file: directory, isOnDisk: true), winner: winner)
     }
 }

@@ -16,8 +16,12 @@ package struct FolderRules: Hashable, Sendable {
     package static let defaultConflictLimit = 10
 
     package var kind: FolderKind
-    /// This device, in version vectors.
+    /// This device, as who made a change.
     package var device: ShortID
+    /// Whose counter a change made here raises. Another than `device` once the index came out of a backup: others may have
+    /// versions in which the device's own counter is higher than it knows, made from what it has lost, and what it makes now is in
+    /// conflict with them.
+    package var author: ShortID
     /// Whether permissions are neither compared nor applied, on any disk.
     package var ignoresPermissions: Bool
     /// What the disk that the folder is on does not keep.
@@ -43,6 +47,7 @@ package struct FolderRules: Hashable, Sendable {
     ) {
         self.kind = kind
         self.device = device
+        author = device
         self.ignoresPermissions = ignoresPermissions
         self.conflictLimit = conflictLimit
         self.conflictPolicy = conflictPolicy

@@ -37,7 +37,7 @@ extension LocalChanges {
         _ global: FileInfo, local: LocalVersion?, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion {
         let seen = local.map { global.version.merged(with: $0.file.version) } ?? global.version
-        let version = seen.changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+        let version = seen.changed(by: rules.author, besides: [], unixSeconds: unixSeconds)
         return LocalVersion(
             file: global.deleted(by: rules.device, unixSeconds: unixSeconds, version: version), isOnDisk: false)
     }
@@ -91,7 +91,7 @@ extension LocalChanges {
     ) -> LocalVersion {
         var file = local.file
         file.version = file.version.merged(with: other.version)
-            .changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+            .changed(by: rules.author, besides: [], unixSeconds: unixSeconds)
         file.modifiedBy = rules.device
         return LocalVersion(file: file, flags: flags, isOnDisk: local.isOnDisk)
     }

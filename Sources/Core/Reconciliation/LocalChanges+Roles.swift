@@ -28,7 +28,7 @@ extension LocalChanges {
             if local?.isOnDisk == true { return .inTheWay }
             let version = [global?.version, local?.file.version].reduce(seen) { merged, version in
                 version.map(merged.merged) ?? merged
-            }.changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+            }.changed(by: rules.author, besides: [], unixSeconds: unixSeconds)
             return .announce(
                 LocalVersion(
                     file: first.deleted(by: rules.device, unixSeconds: unixSeconds, version: version), isOnDisk: false))

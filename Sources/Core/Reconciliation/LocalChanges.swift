@@ -84,7 +84,7 @@ private struct Change {
 
     private func version(changing base: VersionVector) -> VersionVector {
         let known = [previous?.file.version, global?.version].compactMap { $0 }
-        return base.changed(by: rules.device, besides: known, unixSeconds: unixSeconds)
+        return base.changed(by: rules.author, besides: known, unixSeconds: unixSeconds)
     }
 
     // MARK: gone
@@ -161,7 +161,7 @@ private struct Change {
         // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
         let isUnaware = (isNew || wasOutside) && flagsOfChange.isEmpty
         let base = previous?.file.version ?? VersionVector()
-        observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
+        observed.version = version(changing: isUnaware ? base.only(rules.author) : base)
         if rules.kind == .sendReceive,
             filesOfOthers.contains(where: { observed.version.hasSeen($0) && (isUnaware || !base.hasSeen($0)) })
         {

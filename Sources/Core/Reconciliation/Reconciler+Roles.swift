@@ -12,7 +12,7 @@ extension Reconciler {
         guard rules.kind == .sendOnly, isKept, let global, !global.isInvalid else { return nil }
         guard let local else {
             guard !global.isDeleted else { return nil }
-            let version = global.version.changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+            let version = global.version.changed(by: rules.author, besides: [], unixSeconds: unixSeconds)
             let tombstone = global.deleted(by: rules.device, unixSeconds: unixSeconds, version: version)
             return LocalVersion(file: tombstone, isOnDisk: false)
         }

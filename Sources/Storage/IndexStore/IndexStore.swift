@@ -15,6 +15,8 @@ package final class IndexStore: Sendable {
     /// The database file; `-wal` and `-shm` lie beside it while it is open.
     package let path: String
     let pool: DatabasePool
+    /// Whose counter this device raises in versions since its index came out of a backup; nil for its own.
+    package let author: ShortID?
     let quota: Quota
     /// What was found by reading all of a folder, for as long as nothing is written.
     let orphans: RememberedNames
@@ -35,9 +37,10 @@ package final class IndexStore: Sendable {
         package init() {}
     }
 
-    private init(path: String, pool: DatabasePool, quota: Quota, blocksCaller: Bool) {
+    private init(path: String, pool: DatabasePool, author: ShortID?, quota: Quota, blocksCaller: Bool) {
         self.path = path
         self.pool = pool
+        self.author = author
         self.quota = quota
         self.blocksCaller = blocksCaller
         writes = WriteCount()
@@ -91,11 +94,11 @@ package final class IndexStore: Sendable {
                 }
             }
             try Schema.migrator.migrate(pool)
-            try pool.writeWithoutTransaction { database in
+            let author = try pool.writeWithoutTransaction { database in
                 try probe(database)
-                try markOpen(database, birth: FileBirth.of(path), newIndexID)
+                return try markOpen(database, birth: FileBirth.of(path), newIndexID)
             }
-            return IndexStore(path: path, pool: pool, quota: quota, blocksCaller: blocksCaller)
+            return IndexStore(path: path, pool: pool, author: author, quota: quota, blocksCaller: blocksCaller)
         } catch {
             throw IndexStoreError.translate(error, path: path) as? IndexStoreError
                 ?? IndexStoreError(.failed, path: path, cause: "\(error)")
@@ -182,21 +185,30 @@ package final class IndexStore: Sendable {
     /// Notes that the file is open, durably, and lets sequences jump if it was not closed in order: announcements that
     /// others have may have been lost with the last moments of the log, and no sequence may mean two things.
     ///
-    /// A file that was put back out of a backup goes on under other index ids: others have heard of more than it knows, under sequences that
-    /// it would give a second time.
-    private static func markOpen(_ database: Database, birth: Int64, _ newIndexID: () -> IndexID) throws {
+    /// A file that was put back out of a backup goes on under other index ids, and raises another counter in versions: others have heard
+    /// of more than it knows, under sequences and counters that it would give a second time.
+    ///
+    /// - Returns: whose counter this device raises; nil for its own.
+    private static func markOpen(_ database: Database, birth: Int64, _ newIndexID: () -> IndexID) throws -> ShortID? {
         try database.execute(sql: "PRAGMA synchronous = FULL")
         try database.inTransaction {
             let (isOpen, known) =
                 try RawStatement(database, "SELECT isOpen, birth FROM state").first { ($0.integer(0), $0.integer(1)) }
                 ?? (0, 0)
             if isOpen != 0 { try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)") }
-            if birth != 0, known != 0, birth != known { try renewIndexes(database, newIndexID) }
+            if birth != 0, known != 0, birth != known {
+                try renewIndexes(database, newIndexID)
+                let update = try RawStatement(database, "UPDATE state SET author = ?1")
+                try update.bind(1, Int64(bitPattern: newIndexID().rawValue))
+                try update.run()
+            }
             try KeepStanding.restart(database)
             try database.execute(sql: "UPDATE state SET isOpen = 1, birth = \(birth == 0 ? known : birth)")
             return .commit
         }
         try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        let author = try RawStatement(database, "SELECT author FROM state").first { $0.integer(0) } ?? 0
+        return author == 0 ? nil : ShortID(rawValue: UInt64(bitPattern: author))
     }
 
     private static func renewIndexes(_ database: Database, _ newIndexID: () -> IndexID) throws {

@@ -26,6 +26,7 @@ enum Schema {
         migrator.registerMigration("v10-fetched") { try $0.execute(sql: fetched) }
         migrator.registerMigration("v11-birth") { try $0.execute(sql: birth) }
         migrator.registerMigration("v12-links") { try $0.execute(sql: localLinks) }
+        migrator.registerMigration("v13-author") { try $0.execute(sql: author) }
         return migrator
     }
 
@@ -165,6 +166,9 @@ enum Schema {
 
     /// `state.birth` is when the file of the index came to be, in nanoseconds since 1970, as it was when it was open last; 0: not known.
     private static let birth = "ALTER TABLE state ADD COLUMN birth INTEGER NOT NULL DEFAULT 0"
+
+    /// `state.author` is whose counter this device raises since its index came out of a backup; 0: its own.
+    private static let author = "ALTER TABLE state ADD COLUMN author INTEGER NOT NULL DEFAULT 0"
 
     /// `folder.localSymlinks` counts the symbolic links on this disk, beside `localFiles`. In an index from before there was
     /// such a column they are counted from what this device has: not deleted (flag 8), of a kind from `symlinkToFile` (2) on.

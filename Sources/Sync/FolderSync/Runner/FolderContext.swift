@@ -81,6 +81,7 @@ package struct FolderContext: Sendable {
 
     package var rules: FolderRules {
         var rules = FolderRules(settings, device: tools.localDevice.shortID)
+        if let author = index.store.author { rules.author = author }
         rules.disk = DiskRules(root.traits)
         rules.otherDisks = root.otherDisks.mapValues(DiskRules.init)
         rules.attributes = AttributeRules(settings.attributes)
