@@ -209,14 +209,18 @@ extension SimulatedAgent {
     func makeBackup() {
         try? FileManager.default.removeItem(atPath: backup)
         copy(files.root, backup)
-        copy(index, backup + ".sqlite")
+        // With its log: without it, the copy would be of an earlier moment than the disk's.
+        for end in ["", "-wal"] {
+            try? FileManager.default.removeItem(atPath: backup + ".sqlite" + end)
+            copy(index + end, backup + ".sqlite" + end)
+        }
     }
 
     func restoreBackup() {
         try? FileManager.default.removeItem(atPath: files.root)
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + end) }
         copy(backup, files.root)
-        copy(backup + ".sqlite", index)
+        for end in ["", "-wal"] { copy(backup + ".sqlite" + end, index + end) }
     }
 
     /// With times and permissions. Not by a program: until it runs, a child has every descriptor of this process, and with them the
