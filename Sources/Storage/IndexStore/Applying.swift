@@ -27,9 +27,10 @@ extension IndexStore {
             }
             guard announcer.bytes < quota.bytes else { throw OverQuota(device: device, limit: .bytes(quota.bytes)) }
             let writer = try FolderWriter(database, folder: row, announcer: announcer.number)
-            for file in files {
-                try writer.announce(file, isIgnored: isIgnored(file.name))
-                announcer.maxSequence = max(announcer.maxSequence, file.sequence)
+            // By position: to iterate would copy each entry.
+            for position in files.indices {
+                try writer.announce(files[position], isIgnored: isIgnored(files[position].name))
+                announcer.maxSequence = max(announcer.maxSequence, files[position].sequence)
             }
             if let replacedID { announcer.indexID = replacedID }
             try announcer.save(database)

@@ -21,7 +21,8 @@ final class IndexInbox: Sendable {
     }
 
     private struct State {
-        var items: [Item] = []
+        /// With the memory that each takes, roughly.
+        var items: [(item: Item, cost: Int)] = []
         var isInterrupted = false
         var isFinished = false
     }
@@ -36,7 +37,7 @@ final class IndexInbox: Sendable {
         guard await room.take(cost) else { return false }
         let isTaken = state.withLock { state in
             guard !state.isFinished else { return false }
-            state.items.append(item)
+            state.items.append((item, cost))
             return true
         }
         hasItem.notify()
@@ -59,7 +60,7 @@ final class IndexInbox: Sendable {
                     return (.interruption, 0, false)
                 }
                 let (item, count) = Self.first(of: state.items)
-                let cost = state.items.prefix(count).reduce(0) { $0 + Self.cost($1) }
+                let cost = state.items.prefix(count).reduce(0) { $0 + $1.cost }
                 state.items.removeFirst(count)
                 return (item, cost, state.isFinished && item == nil)
             }
@@ -77,11 +78,11 @@ final class IndexInbox: Sendable {
         hasItem.notify()
     }
 
-    private static func first(of items: [Item]) -> (item: Item?, count: Int) {
-        guard case .batch(let first)? = items.first else { return (items.first, items.isEmpty ? 0 : 1) }
+    private static func first(of items: [(item: Item, cost: Int)]) -> (item: Item?, count: Int) {
+        guard case .batch(let first)? = items.first?.item else { return (items.first?.item, items.isEmpty ? 0 : 1) }
         var batches = [first]
         // More than this are never joined.
-        for item in items.dropFirst().prefix(entriesTogether) {
+        for (item, _) in items.dropFirst().prefix(entriesTogether) {
             guard case .batch(let next) = item, next.folder == first.folder else { break }
             batches.append(next)
         }
@@ -121,9 +122,10 @@ final class IndexInbox: Sendable {
 
     /// What the entries take here, roughly.
     static func byteCount(of batch: IndexBatch) -> Int {
-        batch.files.reduce(256) { sum, file in
-            sum + 256 + file.name.utf8.count + 48 * file.blocks.count + file.carriedFields.count
-                + file.symlinkTarget.count
+        // By position: to iterate would copy each entry.
+        batch.files.indices.reduce(256) { sum, position in
+            sum + 256 + batch.files[position].name.utf8.count + 48 * batch.files[position].blocks.count
+                + batch.files[position].carriedFields.count + batch.files[position].symlinkTarget.count
         }
     }
 }

@@ -137,7 +137,8 @@ public struct ConnectionMachine {
         case .index(let folder, let files, let isFullIndex, let previousSequence):
             writer = WireWriter(reserving: files.count * 160)
             writer.field(1, text: folder.rawValue)
-            for file in files { writer.message(2) { file.encode(into: &$0) } }
+            // By position: to iterate would copy each entry.
+            for position in files.indices { writer.message(2) { files[position].encode(into: &$0) } }
             writer.field(3, signed: files.last?.sequence ?? 0)
             if !isFullIndex { writer.field(4, signed: previousSequence) }
             return frame(isFullIndex ? .index : .indexUpdate, writer.bytes)
