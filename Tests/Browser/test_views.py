@@ -142,6 +142,9 @@ def limit(agent, rate):
 
 # MARK: Activity
 
+SPEED = 'li[data-folder="photos"] [data-speed]'
+
+
 def test_the_file_that_ui_opens_logs_in(page, module_lab):
     """From a file to this machine is from one site to another: the cookie of the login must come through that."""
     agent = module_lab.agent("opened")
@@ -179,6 +182,10 @@ def test_activity_shows_what_moves(page, two, module_lab):
         limit(laptop, "0")
     path = here(module_lab, "Lisbon", "tram 28.mp4")
     wait_until(lambda: os.path.exists(path), what="it is there", child=laptop)
+    # What has come has no speed any more.
+    page.log_in(laptop).go("activity")
+    page.wait_text("main.activity", "Everything selected is on this device")
+    page.wait(lambda: page.has(SPEED) and page.text(SPEED) == "" and "/s" not in page.text('[data-ready="photos"]'), "nothing moves")
     assert read(path) == pattern(24 << 20, "tram 28.mp4")
 
 
@@ -196,7 +203,7 @@ def test_one_button_makes_it_ready_for_the_train(page, laptop, two, module_lab):
         assert "1 folder is not ready" in page.text("main.activity")
         page.screenshot("ready")
         laptop.run("pause", "photos")
-        page.wait(lambda: "paused" in page.text(row), "it is paused")
+        page.wait(lambda: "paused" in page.text(row) and "/s" not in page.text(row), "it is paused")
         assert not os.path.exists(here(module_lab, "ticket.pdf"))
     finally:
         limit(laptop, "0")
@@ -212,6 +219,9 @@ def look_at_a_transfer(page, laptop, nas, module_lab):
     page.wait(lambda: re.search(r"from nas by TCP: .* MiB, .*/s", page.text(row)) and " left" in page.text(row), "the transfer")
     assert "of 24.0 MiB" in page.text(row) and page.named("Lisbon/tram 28.mp4", "link", row)
     assert 0 < page.script("return Number(document.querySelector(arguments[0]).value)", row + " progress") < 24 << 20
+    # The folder's own: what all of its files bring, and how long the rest of them takes.
+    page.wait(lambda: re.search(r"[\d.]+ [KM]iB/s, .+ left", page.text(SPEED)), "the rate of the folder")
+    page.wait(lambda: re.search(r"[\d.]+ MiB of [\d.]+ MiB, [\d.]+ [KM]iB/s, about", page.text('[data-ready="photos"]')), "the same of what is missing")
     page.wait(lambda: sum(page.script("return [...document.querySelectorAll('.transfer progress')].map((p) => p.value)")) > 4 << 20,
               "some more of it")
     page.screenshot("activity")
