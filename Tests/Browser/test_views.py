@@ -250,6 +250,32 @@ def test_activity_shows_changes_and_by_whom(page, laptop, two, module_lab):
     laptop.run("folder", "remove", "other", "--yes")
 
 
+def test_a_burst_of_changes_is_one_line(page, laptop, two, module_lab):
+    """600 files that another device has at once are a number in the log, and not 600 rows before what somebody did."""
+    nas = two[1]
+    module_lab.share(laptop, "noise", nas, mode="full")
+    try:
+        # Of a first index nothing is noted: both have something before.
+        write(module_lab.path("nas-noise", "first.txt"), b"first")
+        nas.run("scan", "noise")
+        wait_until(lambda: read(module_lab.path("laptop-noise", "first.txt")), what="both have the folder", child=laptop)
+        page.go("activity")
+        choose(page, "Folder to show changes of", "noise", "main.activity")
+        with apart(laptop, nas):
+            for number in range(600):
+                write(module_lab.path("nas-noise", "burst", f"{number}.txt"), b"x")
+            nas.run("scan", "noise")
+        # The directory is a name, too.
+        page.wait(lambda: any("601 names changed at once" in text for text in page.texts(".changes li")), "the number")
+        assert not any("burst" in text for text in page.texts(".changes li")), page.texts(".changes li")
+        write(module_lab.path("nas-noise", "letter.txt"), b"by hand")
+        nas.run("scan", "noise")
+        page.wait(lambda: any("letter.txt" in text and "by nas" in text for text in page.texts(".changes li")), "what follows has its name")
+    finally:
+        for agent in (laptop, nas):
+            agent.run("folder", "remove", "noise", "--yes")
+
+
 def test_pause_and_resume(page, laptop, two):
     page.go("activity")
     page.click("Pause the folder photos")
