@@ -16,7 +16,7 @@ struct DropDialogueTests {
     }
 
     private func offer(_ peer: DropPeer) -> DropDialogue.Input {
-        .notice(.offer(file: "a\u{1b}.txt", size: 2048, peer, present: 0))
+        .notice(.offer(file: "a\u{1b}.txt", size: 2048, peer, present: 0, question: 2))
     }
 
     private func answers(_ actions: [DropDialogue.Action]) -> [DropAnswer] {
@@ -29,8 +29,8 @@ struct DropDialogueTests {
 
     private let confirmed = [DropAnswer(session: 7, action: .confirm, code: "042137")]
     private let refused = [DropAnswer(session: 7, action: .refuse)]
-    private let accepted = [DropAnswer(session: 7, action: .accept)]
-    private let declined = [DropAnswer(session: 7, action: .decline)]
+    private let accepted = [DropAnswer(session: 7, action: .accept, question: 2)]
+    private let declined = [DropAnswer(session: 7, action: .decline, question: 2)]
 
     @Test(
         arguments: [
@@ -109,6 +109,31 @@ struct DropDialogueTests {
             answers(dialogue.take(.line(" 2 "))) == [DropAnswer(session: 7, action: .choose, address: "ble://y")])
         var script = self.dialogue(.expected("042137"))
         #expect(failure(script.take(list)) == .invalidRequest)
+    }
+
+    /// A login of the page reads what is in folders: it is no way to any other file of the user's.
+    @Test(
+        arguments: [
+            (["photos:2024/a.jpg"], nil, nil), (["/etc/passwd"], nil, .noPermission),
+            (["photos:a.jpg", "/home/me/.ssh/id"], nil, .noPermission), ([], .invalidRequest, nil),
+            (["a.jpg"], .invalidRequest, nil),
+            (["photos:" + String(repeating: "a", count: 9000)], .invalidRequest, nil),
+            (Array(repeating: "photos:a", count: 1001), .invalidRequest, nil),
+        ] as [([String], ControlError.Code?, ControlError.Code?)])
+    func whatMayBeSent(_ files: [String], _ refusal: ControlError.Code?, _ inBrowser: ControlError.Code?) throws {
+        let request = DropSendRequest(files: files)
+        let incoming = IncomingRequest(query: RequestQuery([]), body: try ControlJSON.encode(request))
+        #expect(code { _ = try Endpoints.dropSend.request(incoming) } == refusal)
+        #expect(code { try request.checkBrowser() } == inBrowser)
+    }
+
+    private func code(_ body: () throws -> Void) -> ControlError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? ControlError)?.code
+        }
     }
 
     @Test func whatWasTypedBeforeIsNoAnswer() {

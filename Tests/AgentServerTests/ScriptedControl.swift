@@ -490,7 +490,7 @@ enum Sample {
         .sending(session: 7, files: ["/a"]), .waiting(session: 7, directory: "/in", listening: ["tcp://h:1"]),
         .receivers([NearbyEntry(name: "kitchen", address: "ble://y", transport: "l2cap", signal: -48)]),
         .preparing(file: "a", size: 12), .connecting(address: "ble://x"), .code("042137", phone),
-        .offer(file: "a", size: 12, nas, present: 3), .announced(file: "a", size: 12, phone),
+        .offer(file: "a", size: 12, nas, present: 3, question: 2), .announced(file: "a", size: 12, phone),
         .progress(file: "a", size: 12, phone, done: 5, bytesPerSecond: 100),
         .retrying(file: "a", message: "lost"), .sent(file: "a", size: 12, nas, seconds: 1.5),
         .received(file: "a", size: 12, phone, path: "/in/a", seconds: 2),

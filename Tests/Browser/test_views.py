@@ -142,6 +142,9 @@ def limit(agent, rate):
 
 # MARK: Activity
 
+SPEED = 'li[data-folder="photos"] [data-speed]'
+
+
 def test_the_file_that_ui_opens_logs_in(page, module_lab):
     """From a file to this machine is from one site to another: the cookie of the login must come through that."""
     agent = module_lab.agent("opened")
@@ -179,6 +182,10 @@ def test_activity_shows_what_moves(page, two, module_lab):
         limit(laptop, "0")
     path = here(module_lab, "Lisbon", "tram 28.mp4")
     wait_until(lambda: os.path.exists(path), what="it is there", child=laptop)
+    # What has come has no speed any more.
+    page.log_in(laptop).go("activity")
+    page.wait_text("main.activity", "Everything selected is on this device")
+    page.wait(lambda: page.has(SPEED) and page.text(SPEED) == "" and "/s" not in page.text('[data-ready="photos"]'), "nothing moves")
     assert read(path) == pattern(24 << 20, "tram 28.mp4")
 
 
@@ -196,7 +203,7 @@ def test_one_button_makes_it_ready_for_the_train(page, laptop, two, module_lab):
         assert "1 folder is not ready" in page.text("main.activity")
         page.screenshot("ready")
         laptop.run("pause", "photos")
-        page.wait(lambda: "paused" in page.text(row), "it is paused")
+        page.wait(lambda: "paused" in page.text(row) and "/s" not in page.text(row), "it is paused")
         assert not os.path.exists(here(module_lab, "ticket.pdf"))
     finally:
         limit(laptop, "0")
@@ -212,6 +219,9 @@ def look_at_a_transfer(page, laptop, nas, module_lab):
     page.wait(lambda: re.search(r"from nas by TCP: .* MiB, .*/s", page.text(row)) and " left" in page.text(row), "the transfer")
     assert "of 24.0 MiB" in page.text(row) and page.named("Lisbon/tram 28.mp4", "link", row)
     assert 0 < page.script("return Number(document.querySelector(arguments[0]).value)", row + " progress") < 24 << 20
+    # The folder's own: what all of its files bring, and how long the rest of them takes.
+    page.wait(lambda: re.search(r"[\d.]+ [KM]iB/s, .+ left", page.text(SPEED)), "the rate of the folder")
+    page.wait(lambda: re.search(r"[\d.]+ MiB of [\d.]+ MiB, [\d.]+ [KM]iB/s, about", page.text('[data-ready="photos"]')), "the same of what is missing")
     page.wait(lambda: sum(page.script("return [...document.querySelectorAll('.transfer progress')].map((p) => p.value)")) > 4 << 20,
               "some more of it")
     page.screenshot("activity")
@@ -238,6 +248,32 @@ def test_activity_shows_changes_and_by_whom(page, laptop, two, module_lab):
     choose(page, "Folder to show changes of", "photos", "main.activity")
     page.wait(lambda: noted("deleted"), "the deletion")
     laptop.run("folder", "remove", "other", "--yes")
+
+
+def test_a_burst_of_changes_is_one_line(page, laptop, two, module_lab):
+    """600 files that another device has at once are a number in the log, and not 600 rows before what somebody did."""
+    nas = two[1]
+    module_lab.share(laptop, "noise", nas, mode="full")
+    try:
+        # Of a first index nothing is noted: both have something before.
+        write(module_lab.path("nas-noise", "first.txt"), b"first")
+        nas.run("scan", "noise")
+        wait_until(lambda: read(module_lab.path("laptop-noise", "first.txt")), what="both have the folder", child=laptop)
+        page.go("activity")
+        choose(page, "Folder to show changes of", "noise", "main.activity")
+        with apart(laptop, nas):
+            for number in range(600):
+                write(module_lab.path("nas-noise", "burst", f"{number}.txt"), b"x")
+            nas.run("scan", "noise")
+        # The directory is a name, too.
+        page.wait(lambda: any("601 names changed at once" in text for text in page.texts(".changes li")), "the number")
+        assert not any("burst" in text for text in page.texts(".changes li")), page.texts(".changes li")
+        write(module_lab.path("nas-noise", "letter.txt"), b"by hand")
+        nas.run("scan", "noise")
+        page.wait(lambda: any("letter.txt" in text and "by nas" in text for text in page.texts(".changes li")), "what follows has its name")
+    finally:
+        for agent in (laptop, nas):
+            agent.run("folder", "remove", "noise", "--yes")
 
 
 def test_pause_and_resume(page, laptop, two):

@@ -50,6 +50,14 @@ private final class DropLab: Sendable {
     func environment(_ name: String) -> DropEnvironment {
         DropEnvironment(
             registry: DropRegistry(), devices: DeviceRegistry(), known: { [] },
+            folderFile: { text in
+                // `lab:NAME` is a file of the directory that is sent from.
+                let name = String(text.dropFirst("lab:".count))
+                let entry = Entry(
+                    kind: .file, folder: "lab", path: name, size: 0, modified: nil, state: .present, selected: .explicit
+                )
+                return try FolderFile(entry, in: try RootDirectory(path: self.from.path), named: text)
+            },
             transports: [VirtualTransport(air: air.path, name: name)], nearby: [],
             start: { self.jobs.continuation.yield($0) }, threads: .singleton, time: .system,
             logger: Logger(label: "drop", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -176,6 +184,23 @@ extension DropLab {
         }
     }
 
+    /// Beneath the folder's directory, and nothing that a link in it leads to.
+    @Test func aFileOfAFolderArrivesAndLinksOutOfItAreNotFollowed() async throws {
+        try await DropLab.run { lab in
+            let content = Self.content(3_000)
+            _ = lab.from.put("a.txt", content)
+            let (sent, received) = try await lab.both(["lab:a.txt"])
+            #expect(sent.error == nil && received.error == nil)
+            #expect(lab.into.files == ["a.txt": content])
+            let elsewhere = TemporaryDirectory()
+            _ = elsewhere.put("secret", [1])
+            try FileManager.default.createSymbolicLink(
+                atPath: lab.from.path + "/out", withDestinationPath: elsewhere.path)
+            let refused = await lab.send(["lab:out/secret"])
+            #expect(refused.error != nil && refused.count("preparing") == 0)
+        }
+    }
+
     /// Hosts that drop and turn round values, once the two have greeted: v1 greets once, and has no words for that.
     @Test func valuesThatGetLostAreSentAgain() async throws {
         try await DropLab.run {
@@ -235,7 +260,7 @@ extension DropLab {
             let (again, rest) = try await lab.both([path])
             #expect(again.error == nil && rest.error == nil)
             #expect(lab.into.files == ["a": content])
-            if case .offer(_, _, _, let present)? = rest.notices.first(where: { $0.type == "offer" }) {
+            if case .offer(_, _, _, let present, _)? = rest.notices.first(where: { $0.type == "offer" }) {
                 #expect(present >= 10_000)
             } else {
                 Issue.record("nothing was offered")

@@ -97,6 +97,56 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
+@Suite struct DropQuestionTests {
+    private static func answer(_ action: DropAnswer.Action, _ question: Int?) -> DropAnswer {
+        DropAnswer(session: 1, action: action, question: question)
+    }
+
+    /// A yes that was on its way when its offer was withdrawn does not take the next one.
+    @Test func anAnswerIsToItsOwnOffer() throws {
+        let conversation = DropConversation(number: 1)
+        let first = conversation.ask()
+        let second = conversation.ask()
+        try conversation.put(Self.answer(.accept, first))
+        #expect(conversation.takeAnswer() == nil)
+        try conversation.put(Self.answer(.accept, first))
+        try conversation.put(Self.answer(.decline, second))
+        #expect(conversation.takeAnswer() == Self.answer(.decline, second))
+        // Who names none means the last.
+        try conversation.put(Self.answer(.accept, nil))
+        #expect(conversation.takeAnswer() == Self.answer(.accept, nil))
+        try conversation.put(Self.answer(.accept, nil))
+        _ = conversation.ask()
+        #expect(conversation.takeAnswer() == nil, "it was given before the offer")
+    }
+}
+
+@Suite struct FolderFileTests {
+    private let directory = TemporaryDirectory()
+
+    private func entry(_ path: String, _ kind: Entry.Kind = .file, _ state: Entry.State = .present) -> Entry {
+        Entry(kind: kind, folder: "lab", path: path, size: 1, modified: nil, state: state, selected: .no)
+    }
+
+    @Test(arguments: Entry.State.allCases) func onlyWhatIsWholeOnThisDiskIsSent(_ state: Entry.State) throws {
+        let root = try RootDirectory(path: directory.path)
+        let isSent = [.present, .modified, .conflict, .extraneous, .downloaded].contains(state)
+        do throws(ControlError) {
+            let file = try FolderFile(entry("a/b.txt", .file, state), in: root, named: "lab:a/b.txt")
+            #expect(isSent && file.path.text == "a/b.txt")
+        } catch {
+            #expect(!isSent && error.code == .noSuchPath && error.message.hasSuffix("Fetch it first."))
+        }
+    }
+
+    @Test(arguments: [(.directory, .failed), (.symlink, .noSuchPath)] as [(Entry.Kind, ControlError.Code)])
+    func othersThanFilesAreRefused(_ kind: Entry.Kind, _ code: ControlError.Code) throws {
+        let root = try RootDirectory(path: directory.path)
+        let error = #expect(throws: ControlError.self) { try FolderFile(entry("a", kind), in: root, named: "lab:a") }
+        #expect(error?.code == code)
+    }
+}
+
 @Suite struct IncomingFileTests {
     private let directory = TemporaryDirectory()
     private let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }

@@ -12,6 +12,7 @@ import agent as cli
 import ghostdrop
 import harness
 from drop import ReceiveCommand, SendCommand, confirm_both
+from page import Page
 from process import wait_until
 from radio import Radio
 
@@ -533,6 +534,29 @@ def test_what_cannot_be_sent(lab):
     assert one.try_run("drop", "receive", "--yes", "--timeout", "1", "--dir", lab.root).returncode == cli.TIMED_OUT
     one.stop()
     assert one.try_run("drop", "send", path, "--to", "two").returncode == cli.NO_AGENT
+
+
+def test_a_browser_sends_files_of_folders_only(lab):
+    """A login of the page reads what is in folders: it must not become a way to other files of the user's."""
+    one = lab.agent("one")
+    folder, _ = lab.directory("papers"), make_file(lab, "secret.txt", 500)
+    one.add_folder("papers", folder, mode="full")
+    with open(os.path.join(folder, "letter.txt"), "wb") as file:
+        file.write(b"dear you")
+    os.symlink(lab.directory("out"), os.path.join(folder, "link"))
+    one.run("scan", "papers")
+    page = Page(one)
+
+    def refused(*files):
+        answer, body = page.ask("POST", "/v1/drop/send", {"files": files, "target": "tcp://127.0.0.1:1", "seconds": 1})
+        lines = [json.loads(line) for line in body.splitlines()]
+        return answer.status, lines[-1]["code"]
+    assert refused(lab.path("out", "secret.txt")) == (403, "no-permission")
+    assert refused("papers:letter.txt", os.path.join(folder, "letter.txt")) == (403, "no-permission")
+    for outside in ("papers:link/secret.txt", "papers:../out/secret.txt", "papers:.stfolder", "papers:none.txt"):
+        assert refused(outside)[1] in ("no-such-path", "failed"), outside
+    # One that is in the folder gets as far as the address, which is none that files go to.
+    assert refused("papers:letter.txt")[1] == "no-such-device"
 
 
 def test_one_receives_at_a_time(lab, begin):

@@ -49,6 +49,7 @@ import Testing
         #expect(full.short == 47 && full.etaSeconds == nil && full.isReady(inSeconds: .max) == false)
         let paused = try #require(Self.answer(Self.folder(rate: 10, isPaused: true)))
         #expect(paused.etaSeconds == nil && paused.isReady(inSeconds: .max) == false)
+        #expect(full.bytesPerSecond == 10 && paused.bytesPerSecond == nil)
     }
 
     @Test func whatWaitsForADeviceDoesNotComeAtTheRateOfBefore() throws {

@@ -6,7 +6,7 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     package static let longestWait = 3600
     static let fileLimit = 1000
 
-    /// Absolute paths.
+    /// Absolute paths; or `FOLDER:relative/path`, a file of a folder that is on this disk.
     package var files: [String]
     /// A device's id or name, a name that is seen near-by, or an address; nil to let the user choose.
     package var target: String?
@@ -23,10 +23,22 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
         guard !files.isEmpty, files.count <= Self.fileLimit else {
             throw ControlError(.invalidRequest, "Send from 1 to \(Self.fileLimit) files.")
         }
-        guard files.allSatisfy({ $0.hasPrefix("/") && $0.utf8.count <= ControlLimits.path }) else {
-            throw ControlError(.invalidRequest, "The files to send must be absolute paths.")
+        guard files.allSatisfy({ Self.isPath($0) && $0.utf8.count <= ControlLimits.path }) else {
+            throw ControlError(.invalidRequest, "The files to send must be absolute paths or FOLDER:path.")
         }
         try Self.check(seconds: seconds)
+    }
+
+    private static func isPath(_ file: String) -> Bool { file.hasPrefix("/") || file.contains(":") }
+
+    /// Refuses what a browser may not send: a login of the page reads what is in folders, and no other file of this user.
+    ///
+    /// - Throws: `ControlError` (`noPermission`).
+    package func checkBrowser() throws(ControlError) {
+        guard let other = files.first(where: { $0.hasPrefix("/") }) else { return }
+        throw ControlError(
+            .noPermission,
+            "A browser sends files of folders only. Run `synctrain drop send` in a terminal for \(other).", path: other)
     }
 
     static func check(seconds: Int) throws(ControlError) {
@@ -81,12 +93,16 @@ package struct DropAnswer: Codable, Equatable, Sendable {
     package var action: Action
     package var code: String?
     package var address: String?
+    /// To `accept` or `decline`: which offer is meant, as its notice numbers it. An answer to another one than the last is not
+    /// taken; nil is for the last.
+    package var question: Int?
 
-    package init(session: Int, action: Action, code: String? = nil, address: String? = nil) {
+    package init(session: Int, action: Action, code: String? = nil, address: String? = nil, question: Int? = nil) {
         self.session = session
         self.action = action
         self.code = code
         self.address = address
+        self.question = question
     }
 }
 
@@ -123,8 +139,8 @@ package enum DropNotice: Equatable, Sendable {
     case connecting(address: String)
     /// Six digits to compare with those of the other device, and to answer.
     case code(String, DropPeer)
-    /// A file to accept or decline; `present` bytes of it are here from an earlier attempt.
-    case offer(file: String, size: Int64, DropPeer, present: Int64)
+    /// A file to accept or decline; `present` bytes of it are here from an earlier attempt. The answer names `question`.
+    case offer(file: String, size: Int64, DropPeer, present: Int64, question: Int)
     /// The other device was told of the file.
     case announced(file: String, size: Int64, DropPeer)
     case progress(file: String, size: Int64, DropPeer, done: Int64, bytesPerSecond: Int64)
@@ -152,6 +168,7 @@ extension DropNotice: ControlLine {
         var code: String?
         var peer: DropPeer?
         var present: Int64?
+        var question: Int?
         var bytesDone: Int64?
         var bytesPerSecond: Int64?
         var message: String?
@@ -201,9 +218,10 @@ extension DropNotice: ControlLine {
             line.type = "code"
             line.code = code
             line.peer = peer
-        case .offer(let name, let size, let peer, let present):
+        case .offer(let name, let size, let peer, let present, let question):
             file("offer", name, size, peer)
             line.present = present
+            line.question = question
         case .announced(let name, let size, let peer): file("announced", name, size, peer)
         case .progress(let name, let size, let peer, let done, let rate):
             file("progress", name, size, peer)
@@ -268,7 +286,8 @@ extension DropNotice: ControlLine {
         case "code": self = .code(try need(line.code, "code"), try need(line.peer, "peer"))
         case "offer":
             let (name, size, peer) = try file()
-            self = .offer(file: name, size: size, peer, present: line.present ?? 0)
+            self = .offer(
+                file: name, size: size, peer, present: line.present ?? 0, question: line.question ?? 0)
         case "announced":
             let (name, size, peer) = try file()
             self = .announced(file: name, size: size, peer)

@@ -97,8 +97,10 @@ package struct EndpointHandlers: AgentControl {
         }
     }
 
+    /// - Parameter check: refuses what a browser may not ask for, logged in or not, by throwing.
     package mutating func on<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>,
+        inBrowser check: @escaping @Sendable (Request) throws -> Void = { _ in },
         _ run: @escaping @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
     ) {
         let stream = Stream<Request, Element> { [failure] request, emit in
@@ -108,6 +110,7 @@ package struct EndpointHandlers: AgentControl {
         }
         handlers[endpoint.id] = Handler(endpoint: endpoint, typed: stream) { incoming in
             let request = try endpoint.request(incoming)
+            if incoming.isFromBrowser { try check(request) }
             return .lines(endpoint.pace(request)) { writer in
                 try await stream.body(request) { try await writer.write($0) }
             }

@@ -36,7 +36,8 @@ struct DropDialogue {
         case idle
         case choosing([NearbyEntry])
         case comparing(String)
-        case offered
+        /// The number of the offer.
+        case offered(Int)
     }
 
     let judge: Judge
@@ -84,7 +85,8 @@ struct DropDialogue {
             return [.say(translated("Reading \(EscapedName.escape(file)), \(Quantity.size(size))."))]
         case .connecting(let address): return [.say(translated("Connecting to \(EscapedName.escape(address))."))]
         case .code(let code, let peer): return compare(code, peer)
-        case .offer(let file, let size, let peer, let present): return offer(file, size, peer, present)
+        case .offer(let file, let size, let peer, let present, let question):
+            return offer(file, size, peer, present, question)
         case .announced(let file, _, let peer):
             return [.say(translated("\(EscapedName.escape(file)) offered to \(Self.name(peer))."))]
         case .progress(let file, let size, let peer, let done, let rate):
@@ -212,7 +214,9 @@ struct DropDialogue {
 
     // MARK: the offer
 
-    private mutating func offer(_ file: String, _ size: Int64, _ peer: DropPeer, _ present: Int64) -> [Action] {
+    private mutating func offer(
+        _ file: String, _ size: Int64, _ peer: DropPeer, _ present: Int64, _ question: Int
+    ) -> [Action] {
         let rest = present > 0 ? translated(", \(Quantity.size(present)) already here") : ""
         let kind = peer.isPaired ? translated("a paired device") : translated("not a paired device")
         let words: [Action] = [
@@ -220,10 +224,10 @@ struct DropDialogue {
                 translated(
                     "\(Self.name(peer)), \(kind), sends \(EscapedName.escape(file)), \(Quantity.size(size))\(rest)."))
         ]
-        state = .offered
-        if peer.isPaired ? acceptsPaired : isCodeExpected { return words + decide(true) }
+        state = .offered(question)
+        if peer.isPaired ? acceptsPaired : isCodeExpected { return words + decide(true, on: question) }
         guard judge == .person, !hasInputEnded else {
-            return words + decide(false) + [
+            return words + decide(false, on: question) + [
                 .say(
                     translated(
                         "The file was declined because nobody can confirm it here; run "
@@ -233,9 +237,9 @@ struct DropDialogue {
         return words + [.discardInput] + ask()
     }
 
-    private mutating func decide(_ isTaken: Bool) -> [Action] {
+    private mutating func decide(_ isTaken: Bool, on question: Int) -> [Action] {
         state = .idle
-        return [.answer(DropAnswer(session: session, action: isTaken ? .accept : .decline))]
+        return [.answer(DropAnswer(session: session, action: isTaken ? .accept : .decline, question: question))]
     }
 
     // MARK: lines
@@ -262,10 +266,10 @@ struct DropDialogue {
             case _ where word.isEmpty || Word.isNo(word): return refuse()
             default: return [.say(translated("Answer y or n."))] + ask()
             }
-        case .offered:
+        case .offered(let question):
             switch word {
-            case _ where Word.isYes(word): return decide(true)
-            case _ where word.isEmpty || Word.isNo(word): return decide(false)
+            case _ where Word.isYes(word): return decide(true, on: question)
+            case _ where word.isEmpty || Word.isNo(word): return decide(false, on: question)
             default: return [.say(translated("Answer y or n."))] + ask()
             }
         }
@@ -275,7 +279,7 @@ struct DropDialogue {
         switch state {
         case .comparing:
             return refuse() + [.fail(ControlError(.confirmationNeeded, "The code was not confirmed."))]
-        case .offered: return decide(false)
+        case .offered(let question): return decide(false, on: question)
         case .choosing:
             return [.fail(ControlError(.confirmationNeeded, "No device selected; use --to NAME."))]
         case .idle: return []

@@ -13,7 +13,13 @@ package final class DropConversation: Sendable {
     /// Something came for whoever works for this request: an answer, or news of its link.
     package let wake = Signal()
     private let say: AsyncStream<DropNotice>.Continuation
-    private let answers = Mutex<[DropAnswer]>([])
+    private let answers = Mutex(Answers())
+
+    private struct Answers {
+        var waiting: [DropAnswer] = []
+        /// The number of the last offer that the user was asked about.
+        var question = 0
+    }
 
     init(number: Int) {
         self.number = number
@@ -28,17 +34,34 @@ package final class DropConversation: Sendable {
     /// Throws `invalidRequest` when nobody takes answers.
     package func put(_ answer: DropAnswer) throws(ControlError) {
         let isTaken = answers.withLock { answers in
-            guard answers.count < Self.answerLimit else { return false }
-            answers.append(answer)
+            guard answers.waiting.count < Self.answerLimit else { return false }
+            answers.waiting.append(answer)
             return true
         }
         guard isTaken else { throw .nothingToAnswer }
         wake.notify()
     }
 
-    /// The oldest answer that was not taken.
-    func takeAnswer() -> DropAnswer? { answers.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    /// The oldest answer that was not taken. One to an earlier offer is passed over: it was given before the user saw this one.
+    func takeAnswer() -> DropAnswer? {
+        answers.withLock { answers in
+            while !answers.waiting.isEmpty {
+                let answer = answers.waiting.removeFirst()
+                guard let question = answer.question, question != answers.question else { return answer }
+            }
+            return nil
+        }
+    }
 
     /// Forgets answers to what was asked before.
-    func forgetAnswers() { answers.withLock { $0 = [] } }
+    func forgetAnswers() { answers.withLock { $0.waiting = [] } }
+
+    /// Begins to ask about an offer, whose number answers name.
+    func ask() -> Int {
+        answers.withLock { answers in
+            answers.waiting = []
+            answers.question += 1
+            return answers.question
+        }
+    }
 }

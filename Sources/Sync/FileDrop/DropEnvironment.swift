@@ -14,6 +14,8 @@ package struct DropEnvironment: Sendable {
     package var devices: DeviceRegistry
     /// The paired devices.
     package var known: @Sendable () -> [DeviceConfiguration]
+    /// The file that `FOLDER:path` names. Throws `ControlError`.
+    package var folderFile: @Sendable (String) async throws -> FolderFile
     package var transports: [any LegacyTransport]
     package var nearby: [any NearbyDevices]
     /// Runs something to its end though the request that began it is over.
@@ -24,6 +26,7 @@ package struct DropEnvironment: Sendable {
 
     package init(
         registry: DropRegistry, devices: DeviceRegistry, known: @escaping @Sendable () -> [DeviceConfiguration],
+        folderFile: @escaping @Sendable (String) async throws -> FolderFile,
         transports: [any LegacyTransport], nearby: [any NearbyDevices],
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void, threads: any DiskThreads,
         time: AgentTime, logger: Logger
@@ -31,6 +34,7 @@ package struct DropEnvironment: Sendable {
         self.registry = registry
         self.devices = devices
         self.known = known
+        self.folderFile = folderFile
         self.transports = transports
         self.nearby = nearby
         self.start = start

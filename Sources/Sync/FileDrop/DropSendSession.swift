@@ -44,7 +44,7 @@ package struct DropSendSession: Sendable {
         conversation.tell(.sending(session: conversation.number, files: request.files))
         // A path that is wrong is better known before the other user is bothered.
         var sources: [DropSource] = []
-        for path in request.files { sources.append(try await DropSource(path: path, threads: environment.threads)) }
+        for path in request.files { sources.append(try await DropSource(path, environment: environment)) }
         let target = try await target()
         var totals = Totals()
         for source in sources {

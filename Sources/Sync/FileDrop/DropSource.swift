@@ -20,16 +20,24 @@ final class DropSource: Sendable {
     private let threads: any DiskThreads
     private let block = Mutex<(offset: Int64, bytes: [UInt8])>((0, []))
 
-    /// Opens the regular file at an absolute path, which is the user's own and may lead through links. Throws
-    /// `ControlError`.
-    init(path: String, threads: any DiskThreads) async throws {
-        self.threads = threads
-        name = String(path.split(separator: "/").last ?? "")
-        (file, status) = try await threads.runIfActive { try Self.open(path) }
+    /// Opens what a request names: the regular file at an absolute path, which is the user's own and may lead through
+    /// links, or a file of a folder.
+    ///
+    /// - Throws: `ControlError`.
+    init(_ text: String, environment: DropEnvironment) async throws {
+        threads = environment.threads
+        if text.hasPrefix("/") {
+            name = String(text.split(separator: "/").last ?? "")
+            (file, status) = try await threads.runIfActive { try Self.open(text) }
+        } else {
+            let found = try await environment.folderFile(text)
+            name = found.path.name
+            (file, status) = try await threads.runIfActive { try Self.open(found.path, in: found.root, named: text) }
+        }
         size = status.size
     }
 
-    private static func open(_ path: String) throws -> (OpenFile, FileStatus) {
+    private static func open(_ path: String) throws(ControlError) -> (OpenFile, FileStatus) {
         guard let resolved = realpath(path, nil) else {
             let words = String(cString: strerror(errno))
             throw ControlError(.noSuchPath, "\(path) cannot be sent: \(words). Check the path.", path: path)
@@ -41,14 +49,23 @@ final class DropSource: Sendable {
         else {
             throw ControlError(.noSuchPath, "\(path) is not a regular file; choose another one.", path: path)
         }
+        let root: RootDirectory
         do throws(FileAccessError) {
-            let root = try RootDirectory(path: slash == place.startIndex ? "/" : String(place[..<slash]))
-            let file = try root.open(reading: name)
+            root = try RootDirectory(path: slash == place.startIndex ? "/" : String(place[..<slash]))
+        } catch {
+            throw ControlError(error, path: path)
+        }
+        return try open(name, in: root, named: path)
+    }
+
+    private static func open(
+        _ path: RelativePath, in root: RootDirectory, named text: String
+    ) throws(ControlError) -> (OpenFile, FileStatus) {
+        do throws(FileAccessError) {
+            let file = try root.open(reading: path)
             return (file, try file.status())
         } catch {
-            guard error.code == .isADirectory else { throw ControlError(error, path: path) }
-            throw ControlError(
-                .failed, "\(path) is a directory; pack it into one file first, with tar for example.", path: path)
+            throw error.code == .isADirectory ? .directoryToSend(text) : ControlError(error, path: text)
         }
     }
 

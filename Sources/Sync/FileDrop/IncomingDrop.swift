@@ -97,8 +97,8 @@ struct IncomingDrop: Sendable {
     }
 
     private func isWanted(_ offer: DropOffer, present: Int64) async throws -> Bool {
-        conversation.forgetAnswers()
-        conversation.tell(.offer(file: offer.name, size: offer.size, peer, present: present))
+        let question = conversation.ask()
+        conversation.tell(.offer(file: offer.name, size: offer.size, peer, present: present, question: question))
         let deadline = environment.now() + Self.userLimit
         while true {
             try checkGoing()

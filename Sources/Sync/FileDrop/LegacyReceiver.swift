@@ -142,9 +142,10 @@ struct LegacyReceiver: Sendable {
         }
         if wasAccepted(offer) { return try await accept(&machine, &session) }
         session.isOffered = true
-        conversation.forgetAnswers()
+        let question = conversation.ask()
         let present = metadata.resumableByteCount(of: Int(session.file?.presentByteCount ?? 0))
-        conversation.tell(.offer(file: offer.name, size: offer.size, peer, present: Int64(present)))
+        conversation.tell(
+            .offer(file: offer.name, size: offer.size, peer, present: Int64(present), question: question))
     }
 
     private func accept(_ machine: inout DropReceiver, _ session: inout Session) async throws {

@@ -178,7 +178,7 @@ package final class OutgoingDrop: DeviceDropSource {
             guard case .refused = error else { return false }
             throw ControlError(
                 .dropRefused,
-                "\(peer.name.map { "\($0)" } ?? Phrase("The other device")) is not receiving files: run `synctrain drop receive` there.",
+                "\(peer.name.map { "\($0)" } ?? Phrase("The other device")) is not receiving files: run `synctrain drop receive` there, or receive on its page.",
                 isRetryable: true)
         }
     }

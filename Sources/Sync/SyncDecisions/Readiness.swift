@@ -58,7 +58,8 @@ package struct Readiness: Sendable {
             id: folder.id, label: folder.label, isReady: isReady, selectedFiles: folder.selected.files,
             selectedBytes: folder.selected.bytes, presentFiles: folder.present.files,
             presentBytes: folder.presentBytes, missing: missing, short: short,
-            bytesPerSecond: folder.hasAll || waits ? nil : folder.bytesPerSecond, isPaused: folder.isPaused)
+            bytesPerSecond: folder.hasAll || waits || folder.isPaused ? nil : folder.bytesPerSecond,
+            isPaused: folder.isPaused)
         // Nothing is in the way of what is here; a doubt about what there is remains one.
         answer.waits = isReady ? [] : folder.waits
         if isReady {

@@ -153,6 +153,7 @@ extension Agent {
     private var dropEnvironment: DropEnvironment {
         DropEnvironment(
             registry: drops, devices: devices, known: { [configuration] in configuration.current.devices },
+            folderFile: { [entries] in try await entries.fileToSend($0) },
             transports: setup.transports.compactMap { $0 as? any LegacyTransport }, nearby: setup.nearby,
             start: { [tasks] in tasks.start($0) }, threads: fetching.threads, time: setup.time, logger: setup.logger)
     }

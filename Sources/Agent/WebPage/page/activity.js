@@ -13,6 +13,8 @@ const hour = 3600;
 
 export function mount(root, app) {
   const { api } = app;
+  /** How fast each folder is downloaded and how long the rest takes; "" where nothing moves. */
+  let speeds = new Map();
   const tools = h("div", { class: "tools" });
   const held = section(t`Restricted by policies`);
   const wrong = section(t`Problems`);
@@ -21,7 +23,10 @@ export function mount(root, app) {
   const parts = section(t`Folders and devices`, tools);
   const filter = choice([["", t`all folders`]], "", { "aria-label": t`Folder to show changes of` });
   const changes = section(t`Recent changes`, filter);
-  const ready = readySection(app);
+  const ready = readySection(app, (folders) => {
+    speeds = new Map(folders.map((folder) => [folder.id, speedText(folder)]));
+    drawSpeeds();
+  });
   const mounts = mountsSection(app);
   root.append(h("h2", { class: "unseen" }, title), ready.element, wrong.element, held.element, moving.element, jobs.element,
     mounts.element, parts.element, changes.element);
@@ -154,7 +159,7 @@ export function mount(root, app) {
         status.folders.map((folder) => h("li", { class: "line", "data-folder": folder.id },
           h("span", { class: "main-text" }, h("strong", {}, folder.label || folder.id), " ",
             h("span", { class: `tag ${isFailed(folder) ? "bad" : folder.state === "idle" ? "good" : ""}` }, stateName(folder.state)),
-            h("div", { class: "quiet" }, folderText(folder))),
+            h("div", { class: "quiet" }, folderText(folder), h("span", { class: "speed", "data-speed": folder.id }))),
           rest("folder", folder.label || folder.id, folder.state === "paused", (paused) => pause({ folders: [folder.id], paused })))),
         status.devices.map((device) => h("li", { class: "line", "data-device": device.id },
           h("span", { class: "main-text" }, h("strong", {}, app.deviceName(device.id)), " ",
@@ -164,6 +169,15 @@ export function mount(root, app) {
             device.pauseMessage && h("div", { class: "bad" }, said(device.pauseMessage, device.pauseText))),
           rest("device", app.deviceName(device.id), device.paused, (paused) => pause({ devices: [device.id], paused })))));
     });
+    drawSpeeds();
+  }
+
+  /** In the rows that are there: drawing these again every two seconds would take buttons from below the pointer. */
+  function drawSpeeds() {
+    for (const place of parts.body.querySelectorAll("[data-speed]")) {
+      const words = speeds.get(place.dataset.speed) ?? "";
+      if (place.textContent !== words) place.textContent = words;
+    }
   }
 
   function rest(kind, name, isPaused, set) {
@@ -279,6 +293,12 @@ function folderText(folder) {
     .filter(Boolean);
   if (needs.length > 0) return needs.join(", ");
   return { complete: t`up to date (full copy)`, selected: t`up to date`, partial: t`incomplete`, unknown: t`waiting for the index of other devices` }[folder.copy] ?? "";
+}
+
+/** `, 1.4 MiB/s, 3 min left`, behind what a folder is at; empty where nothing moves. */
+function speedText({ bytesPerSecond, etaSeconds }) {
+  if (!bytesPerSecond) return "";
+  return `, ${[rate(bytesPerSecond), etaSeconds && t`${duration(etaSeconds)} left`].filter(Boolean).join(", ")}`;
 }
 
 /** All that is in the way, with its remedy: what the agent, its folders and its devices say. */

@@ -3,6 +3,7 @@ import { addDevice, ownId } from "./devices-add.js";
 import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
+import { drops, openQuestions } from "./drop.js";
 import { moreButton } from "./menu.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { keepModes, pendingDevice, pendingFolder, share } from "./pending.js";
@@ -11,6 +12,9 @@ import { bytes, dateTime, number, rate, said, t } from "./words.js";
 
 export const title = t`Devices`;
 export const icon = "devices";
+
+/** Transfers that wait for an answer. */
+export function badge() { return openQuestions(); }
 
 const roles = [["read", t`may read`], ["write", t`may read and change`], ["admin", t`may also add devices and folders`]];
 
@@ -25,7 +29,9 @@ export function mount(root, app) {
   pending.element.hidden = true;
   const none = h("p", { class: "quiet" }, t`No other devices yet. Add one that is nearby, by an invitation or by its id.`);
   list.element.append(none);
-  root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, adding.element, folder.element, self.element);
+  const drop = drops(app);
+  drop.propose();
+  root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, adding.element, drop.element, folder.element, self.element);
 
   const reach = reachViews(app);
   const facts = h("div", {});
@@ -75,6 +81,7 @@ export function mount(root, app) {
   return {
     route([part]) {
       if (["pair", "invite", "add"].includes(part)) return adding.open(part);
+      if (part === "drop") return drop.reveal();
       if (part !== "pending") return;
       pending.element.scrollIntoView();
       pending.element.querySelector("h2").focus({ preventScroll: true });

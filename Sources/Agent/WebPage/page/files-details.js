@@ -4,6 +4,7 @@ import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-n
 import { secondsOf } from "./files-deleted.js";
 import { isViewable } from "./files-full.js";
 import { previewOf } from "./files-preview.js";
+import { sendItem } from "./drop.js";
 import { moreButton } from "./menu.js";
 import { removeEverywhere } from "./files-select.js";
 import { bytes, dateTime, plural, rate, t } from "./words.js";
@@ -124,7 +125,7 @@ export class Details {
       isFile ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
       isViewable(entry) ? button(t`Full window`, () => this.actions.enlarge(this.entry), { "data-key": "full" }) : null,
       canFetch ? button(t`Fetch now`, () => this.#fetch(path), { "data-key": "fetch" }) : null,
-      isRoot ? null : moreButton(t`More actions`, () => [{ label: t`Delete everywhere…`, kind: "danger", run: async () => {
+      isRoot ? null : moreButton(t`More actions`, () => [sendItem(app, [this.entry]), { label: t`Delete everywhere…`, kind: "danger", run: async () => {
         if (await removeEverywhere(app, [this.entry], () => this.actions.changed())) this.actions.changed();
       } }], { "data-key": "more" }),
     ]);

@@ -8,7 +8,7 @@ import { bytes, plural, t } from "./words.js";
 /** As many as one request may name. */
 export const mostPicked = 10_000;
 
-/** `actions`: `keep(entries)`, `letGo(entries, local)`, `remove(entries)`, `changed()` when others are picked, `leave()` for the focus. */
+/** `actions`: `keep(entries)`, `letGo(entries, local)`, `remove(entries)`, `sendItem(entries)` for the menu, `changed()` when others are picked, `leave()` for the focus. */
 export class Picks {
   constructor(actions) {
     this.actions = actions;
@@ -81,6 +81,7 @@ export class Picks {
         canKeep && act(t`Keep here`, () => this.actions.keep(this.all), { class: "main", "data-key": "keep" }),
         canLetGo && act(t`Stop keeping`, () => this.actions.letGo(this.all, "free"), { "data-key": "stop" }),
         moreButton(t`More actions`, () => [
+          this.actions.sendItem(this.all),
           canLetGo && { label: t`Stop keeping, leave the files here`, run: () => this.actions.letGo(this.all, "keep") },
           { label: t`Delete everywhere…`, kind: "danger", run: () => this.actions.remove(this.all) },
         ], { "data-key": "more" }),

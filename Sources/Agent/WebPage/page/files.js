@@ -1,5 +1,6 @@
 // Files: folders, their directories and files, whether they are on this disk or not.
 import { h, icon as drawIcon, reference, replace } from "./dom.js";
+import { sendItem } from "./drop.js";
 import { Details } from "./files-details.js";
 import { FullWindow, isViewable } from "./files-full.js";
 import { FileList } from "./files-list.js";
@@ -63,6 +64,7 @@ class FilesView {
       keep: (entries) => this.#change(entries, keep),
       letGo: (entries, local) => this.#change(entries, letGo, local),
       remove: (entries) => this.#change(entries, removeEverywhere),
+      sendItem: (entries) => sendItem(app, entries),
       changed: () => this.list.draw(),
       leave: () => this.list.focus(),
     });
@@ -466,6 +468,7 @@ class FilesView {
       canLetGo && { label: t`Stop keeping`, run: () => this.#change(entries, letGo) },
       canLetGo && { label: t`Stop keeping, leave the files here`, run: () => this.#change(entries, letGo, "keep") },
       isOne && entry.type === "file" && { label: t`Download`, run: () => h("a", { href: this.app.api.fileURL(reference(entry.folder, entry.path), { download: true }), download: nameOf(entry.path) }).click() },
+      sendItem(this.app, entries),
       null,
       { label: isPicked ? t`Do not pick` : t`Pick`, run: () => this.picks.toggle(entry) },
       { label: t`Pick all`, run: () => this.#pick("all") },

@@ -1,4 +1,5 @@
 // Pairing with a device near-by: both devices show six digits, and their users say whether they are the same.
+import { digitsQuestion } from "./digits.js";
 import { h, replace } from "./dom.js";
 import { act, draw, field, transportName } from "./parts.js";
 import { t } from "./words.js";
@@ -113,22 +114,19 @@ export function pairing(root, app) {
 
   function drawCode({ code, address, transport, device }) {
     clearInterval(timer);
-    const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
-    const spoken = [...code.slice(0, 3)].join(" ") + ", " + [...code.slice(3)].join(" ");
     const said = h("p", { id: "pair-said", "aria-live": "polite" });
-    const differ = act(t`They differ`, () => app.attempt(() => api.post("pair/answer", { action: "refuse" })),
-      { "aria-describedby": "pair-digits", "data-key": "differ" });
-    const same = act(t`They are the same`, () => app.attempt(async () => {
-      await api.post("pair/answer", { action: "confirm", code });
-      same.remove();
-      if (!said.textContent) said.textContent = t`Waiting for the other device's user to confirm.`;
-    }), { class: "main", "aria-describedby": "pair-digits", "data-key": "same" });
-    replace(root, h("div", { class: "code", role: "group", "aria-labelledby": "pair-question" },
-      h("h3", { id: "pair-question" }, t`Does the other device show the same digits?`),
-      h("p", { id: "pair-digits", class: "digits", role: "img", "aria-label": spoken, "data-code": code }, digits),
-      h("p", { class: "quiet" }, t`Device ${device.slice(0, 7)}, ${transportName(transport)} ${address}`),
-      h("div", { class: "choices" }, differ, same), said));
-    differ.focus();
+    const question = digitsQuestion({
+      name: "pair", code, about: t`Device ${device.slice(0, 7)}, ${transportName(transport)} ${address}`,
+      refuse: () => app.attempt(() => api.post("pair/answer", { action: "refuse" })),
+      confirm: () => app.attempt(async () => {
+        await api.post("pair/answer", { action: "confirm", code });
+        question.same.remove();
+        if (!said.textContent) said.textContent = t`Waiting for the other device's user to confirm.`;
+      }),
+    });
+    question.element.append(said);
+    replace(root, question.element);
+    question.differ.focus();
   }
 
   function drawConfirmed() {

@@ -2,18 +2,20 @@
 import { h } from "./dom.js";
 import { percent, shown } from "./files-names.js";
 import { act, draw, poll, section } from "./parts.js";
-import { bytes, duration, plural, said, t } from "./words.js";
+import { bytes, duration, plural, rate, said, t } from "./words.js";
 
-/** A section that asks while it is seen; `stop` ends that. */
-export function readySection(app) {
+/** A section that asks while it is seen; `stop` ends that. `told(folders)` is called with each answer, with none where there is no answer. */
+export function readySection(app, told) {
   const part = section(t`Ready for the train`);
   part.element.hidden = true;
   const ask = async () => {
     let answer;
     try { answer = await app.api.get("ready"); } catch (error) {
       if (error.status !== 404) app.fail(error);
+      told([]);
       return;
     }
+    told(answer.folders);
     part.element.hidden = answer.folders.length === 0;
     draw(part.body, answer.folders, () => body(answer.folders));
   };
@@ -73,7 +75,8 @@ function wordOf(folder, share) {
 }
 
 function numbers(folder) {
-  const have = folder.selectedBytes ? t`${bytes(folder.presentBytes)} of ${bytes(folder.selectedBytes)}` : plural(folder.selectedFiles, "{1} file", "{1} files");
+  const part = folder.selectedBytes ? t`${bytes(folder.presentBytes)} of ${bytes(folder.selectedBytes)}` : plural(folder.selectedFiles, "{1} file", "{1} files");
+  const have = folder.bytesPerSecond ? `${part}, ${rate(folder.bytesPerSecond)}` : part;
   if (folder.ready) return folder.selectedFiles ? `${plural(folder.selectedFiles, "{1} file", "{1} files")}, ${bytes(folder.selectedBytes)}` : t`nothing selected`;
   if (folder.etaSeconds !== null) return t`${have}, about ${duration(folder.etaSeconds)} left`;
   return folder.short > 0 || folder.paused ? have : t`${have}, time left unknown`;

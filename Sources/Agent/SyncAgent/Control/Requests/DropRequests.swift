@@ -9,7 +9,7 @@ struct DropRequests: RequestGroup {
     let listeners: ListenerBoard
 
     func add(to table: inout EndpointHandlers) {
-        table.on(Endpoints.dropSend) { try await send($0, emit: $1) }
+        table.on(Endpoints.dropSend, inBrowser: { try $0.checkBrowser() }) { try await send($0, emit: $1) }
         table.on(Endpoints.dropReceive) { try await receive($0, emit: $1) }
         table.on(Endpoints.answerDrop) { try await answer($0) }
     }
@@ -34,7 +34,7 @@ struct DropRequests: RequestGroup {
             environment: environment)
         guard environment.registry.receive(session) else {
             throw ControlError(
-                .busy, "Another `synctrain drop receive` is already running. Stop it first.",
+                .busy, "Files are being received already, by `synctrain drop receive` or a page. Stop that first.",
                 isRetryable: true)
         }
         defer { environment.registry.endReceiving() }
