@@ -272,7 +272,8 @@ def test_a_burst_of_changes_is_one_line(page, laptop, two, module_lab):
         nas.run("scan", "noise")
         page.wait(lambda: any("letter.txt" in text and "by nas" in text for text in page.texts(".changes li")), "what follows has its name")
     finally:
-        for agent in (laptop, nas):
+        # First where nobody looks: what one still shares is offered to the other.
+        for agent in (nas, laptop):
             agent.run("folder", "remove", "noise", "--yes")
 
 
