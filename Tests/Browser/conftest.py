@@ -61,3 +61,20 @@ def page(browser, request):
     complaints = page.complaints()
     browser.get("about:blank")
     assert not complaints, "the browser complains:\n" + "\n".join(complaints)
+
+
+@pytest.fixture
+def tabs(page):
+    """The page's own tab, and another one; `turn(0)` and `turn(1)` go to them."""
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    second = page.driver.current_window_handle
+    page.resize(WIDE)
+
+    def turn(index):
+        page.driver.switch_to.window([first, second][index])
+    turn(0)
+    yield turn
+    page.driver.switch_to.window(second)
+    page.driver.close()
+    page.driver.switch_to.window(first)

@@ -5,10 +5,12 @@ import re
 
 import pytest
 from harness import pattern, read, write
-from page import WIDE, Keys
+from page import Keys
 from process import wait_until
 from radio import Radio
 
+# The sender's tab and the receiver's.
+FROM, TO = 0, 1
 DIRECTORY = "Directory for received files full path; it must exist"
 
 
@@ -44,22 +46,6 @@ def strangers(module_lab):
     pair = Pair(module_lab, "strangers", radio.join("phone"), radio.join("tablet"))
     yield pair
     radio.kill()
-
-
-@pytest.fixture
-def tabs(page):
-    """The sender's tab and the receiver's: `turn("from")` and `turn("to")` go to them."""
-    first = page.driver.current_window_handle
-    page.driver.switch_to.new_window("tab")
-    second = page.driver.current_window_handle
-    page.resize(WIDE)
-
-    def turn(side):
-        page.driver.switch_to.window({"from": first, "to": second}[side])
-    yield turn
-    page.driver.switch_to.window(second)
-    page.driver.close()
-    page.driver.switch_to.window(first)
 
 
 def receive(page, agent, directory):
@@ -98,11 +84,11 @@ def outcomes(page, kind):
 def test_files_that_are_picked_arrive_once_they_are_accepted(page, tabs, paired):
     film, into = pattern(3 << 20, "film"), paired.into("films")
     paired.make(film_bin=film, letter_txt=b"dear you\n")
-    tabs("to")
+    tabs(TO)
     receive(page, paired.to, into)
     # Whoever looks at another view is told.
     page.go("log")
-    tabs("from")
+    tabs(FROM)
     page.log_in(paired.from_).go("files", "papers")
     page.wait(lambda: "letter.txt" in page.text(".list"), "the files")
     page.script("document.querySelector('.list').focus()")
@@ -110,7 +96,7 @@ def test_files_that_are_picked_arrive_once_they_are_accepted(page, tabs, paired)
     page.choose("More actions", "Send to a device…", within=".pick-bar")
     page.wait_text("[data-drop=send] h3", "Send 2 files")
     page.click("Send to nas", within="[data-drop=send]")
-    tabs("to")
+    tabs(TO)
     page.wait_text("#notices", "laptop sends film.bin. Accept or decline it under Devices.")
     page.wait(lambda: page.text('nav a[href="#/devices"] .badge').startswith("1"), "the number of questions")
     # The place is reserved; nothing has come.
@@ -129,7 +115,7 @@ def test_files_that_are_picked_arrive_once_they_are_accepted(page, tabs, paired)
     page.screenshot("drop-receive")
     page.click("Stop receiving")
     page.wait_text("[data-drop=receive]", "Stopped.")
-    tabs("from")
+    tabs(FROM)
     page.wait_text("[data-drop=send]", "2 of 2 files sent.")
     assert outcomes(page, "send") == ["Sent letter.txt to nas, 9 B.", "Sent film.bin to nas, 3.0 MiB."]
     page.screenshot("drop-send")
@@ -140,30 +126,30 @@ def test_files_that_are_picked_arrive_once_they_are_accepted(page, tabs, paired)
 def test_what_is_declined_leaves_nothing(page, tabs, paired):
     into = paired.into("nothing")
     paired.make(letter_txt=b"dear you\n")
-    tabs("from")
+    tabs(FROM)
     # Nobody receives there yet: the reason and what to do.
     send(page, paired.from_, "letter.txt", "nas")
     page.wait_text("[data-drop=send]", "nas is not receiving files: run `synctrain drop receive` there, or receive on its page.")
-    tabs("to")
+    tabs(TO)
     receive(page, paired.to, into)
-    tabs("from")
+    tabs(FROM)
     page.click("Send again")
     page.click("Send to nas", within="[data-drop=send]")
-    tabs("to")
+    tabs(TO)
     page.click("Decline letter.txt")
     page.wait(lambda: outcomes(page, "receive") == ["letter.txt: letter.txt was not transferred: you declined."], "it is told")
-    tabs("from")
+    tabs(FROM)
     page.wait_text("[data-drop=send]", "The other device's user declined letter.txt.")
     assert os.listdir(into) == []
     # It goes on receiving; what is accepted next arrives.
     page.click("Send again")
     page.click("Send to nas", within="[data-drop=send]")
-    tabs("to")
+    tabs(TO)
     page.click("Accept letter.txt")
     wait_until(lambda: read(os.path.join(into, "letter.txt")) == b"dear you\n", what="it is here", child=paired.to)
     page.wait(lambda: len(outcomes(page, "receive")) == 2, "it is told")
     # A second page that receives is refused with the reason.
-    tabs("from")
+    tabs(FROM)
     page.log_in(paired.to).go("devices", "drop")
     page.wait(lambda: page.named(DIRECTORY, "textbox").get_attribute("value"), "a directory is proposed")
     page.click("Receive files")
@@ -175,14 +161,14 @@ def test_what_is_declined_leaves_nothing(page, tabs, paired):
 def test_both_users_compare_the_digits(page, tabs, strangers):
     content, into = pattern(40_000, "photo"), strangers.into("photos")
     strangers.make(photo_jpg=content)
-    tabs("to")
+    tabs(TO)
     receive(page, strangers.to, into)
-    tabs("from")
+    tabs(FROM)
     send(page, strangers.from_, "photo.jpg", "tablet")
     code = digits(page)
     page.screenshot("drop-digits")
     page.click("They are the same")
-    tabs("to")
+    tabs(TO)
     assert digits(page) == code and os.listdir(into) == []
     page.click("They are the same")
     page.wait_text("[data-drop=receive]", "sends photo.jpg, 39.1 KiB.")
@@ -190,23 +176,23 @@ def test_both_users_compare_the_digits(page, tabs, strangers):
     page.click("Accept photo.jpg")
     page.wait(lambda: outcomes(page, "receive"), "it is here")
     assert os.listdir(into) == ["photo.jpg"] and read(os.path.join(into, "photo.jpg")) == content
-    tabs("from")
+    tabs(FROM)
     page.wait_text("[data-drop=send]", "1 of 1 file sent.")
 
 
 def test_digits_that_differ_send_nothing(page, tabs, strangers):
     into = strangers.into("differ")
     strangers.make(photo_jpg=pattern(40_000, "photo"))
-    tabs("to")
+    tabs(TO)
     receive(page, strangers.to, into)
-    tabs("from")
+    tabs(FROM)
     send(page, strangers.from_, "photo.jpg", "tablet")
     digits(page)
-    tabs("to")
+    tabs(TO)
     digits(page)
     page.click("They differ")
     page.wait(lambda: outcomes(page, "receive"), "it is told")
-    tabs("from")
+    tabs(FROM)
     page.wait(lambda: page.has("[data-drop=send] p.bad") and not page.has(".digits"), "the sender is told")
     assert os.listdir(into) == []
 
@@ -214,29 +200,29 @@ def test_digits_that_differ_send_nothing(page, tabs, strangers):
 def test_what_is_stopped_is_gone_on_with(page, tabs, strangers):
     content, into = pattern(1_500_000, "film"), strangers.into("stopped")
     strangers.make(film_bin=content)
-    tabs("to")
+    tabs(TO)
     receive(page, strangers.to, into)
 
     def agree():
-        tabs("from")
+        tabs(FROM)
         digits(page)
         page.click("They are the same")
-        tabs("to")
+        tabs(TO)
         digits(page)
         page.click("They are the same")
-    tabs("from")
+    tabs(FROM)
     send(page, strangers.from_, "film.bin", "tablet")
     agree()
     page.click("Accept film.bin")
-    tabs("from")
+    tabs(FROM)
     page.wait(lambda: re.search(r"iB of 1\.4 MiB, .*/s, .+ left, to tablet", page.text("[data-drop=send] .numbers")), "the rate and the time left")
     page.click("Stop sending")
     page.wait_text("[data-drop=send]", "Stopped. A file that was not sent completely resumes")
-    tabs("to")
+    tabs(TO)
     page.wait(lambda: len(outcomes(page, "receive")) == 1, "it is told")
     [left] = os.listdir(into)
     assert left.startswith(".syncthing.drop-")
-    tabs("from")
+    tabs(FROM)
     page.click("Send again")
     page.click("Send to tablet", within="[data-drop=send]")
     # It was accepted already: it is the same file, to the same receiver.

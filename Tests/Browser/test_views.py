@@ -366,23 +366,6 @@ def strangers(module_lab):
     radio.kill()
 
 
-@pytest.fixture
-def tabs(page):
-    """The page's own tab, and another one; `turn(0)` and `turn(1)` go to them."""
-    first = page.driver.current_window_handle
-    page.driver.switch_to.new_window("tab")
-    second = page.driver.current_window_handle
-    page.resize(WIDE)
-
-    def turn(index):
-        page.driver.switch_to.window([first, second][index])
-    turn(0)
-    yield turn
-    page.driver.switch_to.window(second)
-    page.driver.close()
-    page.driver.switch_to.window(first)
-
-
 def codes(page, tabs, phone, tablet):
     """Both pages wait, the phone calls the tablet, and both show the same six digits; gives them."""
     page.log_in(phone)

@@ -305,6 +305,26 @@ import Testing
         }
     }
 
+    /// Killed, and the user writes another file where one has gone, and selects it: what others keep is not its predecessor.
+    @Test(arguments: 0...24) func whatIsWrittenAfterADeathReplacesNothing(changes: Int) async throws {
+        try await pair(seed: UInt64(changes) + 1) { simulation, first, second in
+            second.disk.plan(.killed, after: changes)
+            _ = await simulation.deselect(["d"], at: second)
+            second.disk.planNoEnd()
+            let gone = ["d/a", "d/b", "d/e/c"].filter { second.files.read($0) == nil }
+            for directory in ["d", "d/e"] where !second.files.isDirectory(directory) {
+                _ = second.files.makeDirectory(directory)
+            }
+            for name in gone { #expect(second.files.write(Self.bytes("another " + name), to: name)) }
+            if !second.isUp { try await simulation.start(second) }
+            await simulation.select(["d"], at: second)
+            #expect(try await simulation.settle() == [])
+            let contents = Set(files(first).values)
+            #expect(contents.isSuperset(of: Self.names), "what it kept")
+            #expect(contents.isSuperset(of: gone.map { "another " + $0 }))
+        }
+    }
+
     /// The same, and the user takes the line back by hand before the next process starts.
     @Test(arguments: [FaultyDisk.End.killed, .powerLost], 2...20)
     func aCrashAndALineTakenBackLeaveNoDeletion(end: FaultyDisk.End, changes: Int) async throws {

@@ -49,7 +49,7 @@ package struct ConflictDetails: Codable, Equatable, Sendable {
     package var diff: String?
     /// Whether there is more of it.
     package var isCut: Bool
-    /// Why there is no diff, as a sentence in English; `remarkText` has the template for other languages.
+    /// Why the diff is missing, as a sentence in English; `remarkText` has the template for other languages.
     package private(set) var remark: String?
     package private(set) var remarkText: Phrase?
 

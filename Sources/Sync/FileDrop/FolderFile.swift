@@ -12,7 +12,7 @@ package struct FolderFile: Sendable {
     ///   - entry: what the folder has under the name.
     ///   - root: of the folder; no link leads out of it.
     ///   - text: the name as the request has it.
-    /// - Throws: `ControlError` (`failed`, `noSuchPath`) if it is no file, or not all of it is on this disk.
+    /// - Throws: `ControlError` (`failed`, `noSuchPath`) if it is not a file, or is not whole on this disk.
     package init(_ entry: Entry, in root: RootDirectory, named text: String) throws(ControlError) {
         switch entry.kind {
         case .file: break

@@ -2,7 +2,7 @@
 
 /** Outcomes that are kept of a receiver that runs for days. */
 const mostKept = 200;
-/** The states of entries of which all is on the agent's disk. */
+/** The states of entries that are whole on the agent's disk. */
 const whole = ["present", "modified", "conflict", "extraneous", "downloaded"];
 /** As many as one request may name. */
 export const mostSent = 1000;

@@ -57,7 +57,7 @@ export class Overview {
         isAlone ? t`Add a device` : t`Devices`)));
   }
 
-  /** Folders that are offered; devices only while there is no folder, when nothing else can be done. */
+  /** Folders that are offered; devices only until the first folder is added: before that, nothing else can be done. */
   async #askWhatWaits() {
     let pending;
     try { pending = await this.app.api.get("pending"); } catch (error) { return this.app.fail(error); }

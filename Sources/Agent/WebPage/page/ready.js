@@ -4,7 +4,7 @@ import { percent, shown } from "./files-names.js";
 import { act, draw, poll, section } from "./parts.js";
 import { bytes, duration, plural, rate, said, t } from "./words.js";
 
-/** A section that asks while it is seen; `stop` ends that. `told(folders)` is called with each answer, with none where there is no answer. */
+/** A section that asks while it is seen; `stop` ends that. calls `told(folders)` with each answer, and with an empty list after an error. */
 export function readySection(app, told) {
   const part = section(t`Ready for the train`);
   part.element.hidden = true;
