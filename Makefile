@@ -1,6 +1,6 @@
 # synctrain: what to type. `make help` lists it.
 SHELL := /bin/bash
-SWIFT_BUILD := swift build --jobs 2 $(SWIFT_BUILD_FLAGS)
+SWIFT_BUILD := swift build --jobs 2
 # Lines at once, so that what hangs is named; an end, so that it is said.
 BOUNDED := timeout --verbose --kill-after=30 1500 stdbuf -oL
 SWIFT_TEST := $(BOUNDED) swift test --skip-build
