@@ -1,6 +1,7 @@
 import ControlAPI
 import Diagnosis
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import synctrain
@@ -453,6 +454,13 @@ struct CommandLineTests {
         #expect(scene.edits.current.isEmpty)
         #expect(await scene.run("init", "-q").code == 0)
         #expect(await Scene(control: nil).run("status").errors == "synctrain: No agent answers.\n")
+    }
+
+    /// Nothing to start is proposed to who wants to stop.
+    @Test func stoppingWhatDoesNotRunSaysSo() async {
+        let result = await Scene(control: nil).run("agent", "stop")
+        #expect(result.code == 3 && result.output.isEmpty)
+        #expect(result.errors == "synctrain: The agent is not running, so there is nothing to stop.\n")
     }
 
     @Test(arguments: [

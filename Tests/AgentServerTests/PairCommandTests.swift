@@ -41,6 +41,21 @@ struct PairDialogueTests {
             dialogue.take(waiting) == [.say("Run `synctrain pair` on the other device, too, within 120 s.")])
     }
 
+    /// All of an id is shown only where nothing else says which device it is.
+    @Test func aDeviceIsShownByItsName() {
+        let id = "BBBBBBB-CCCCCCC-DDDDDDD"
+        for (name, shown) in [("nas\u{1b}", "nas\\x1b (BBBBBBB)"), (nil, id)] {
+            var dialogue = dialogue()
+            let code = PairEvent.code("042137", device: id, name: name, address: "tcp://h:1", transport: "tcp")
+            #expect(dialogue.take(.notice(code)).contains(.say("\(shown) at tcp://h:1 (tcp)")))
+            let paired = PairEvent.paired(
+                device: id, name: name ?? "", addresses: [], folders: [], isMutual: true)
+            #expect(dialogue.take(.notice(paired)) == [.print("Paired with \(shown).")])
+            let known = PairEvent.alreadyPaired(device: id, name: name ?? "", folders: [])
+            #expect(dialogue.take(.notice(known)) == [.print("Already paired with \(shown).")])
+        }
+    }
+
     @Test func showsTheCodeAndAsks() {
         var dialogue = dialogue()
         let actions = dialogue.take(Self.code)
