@@ -125,6 +125,40 @@ struct NextStepTests {
         // Anything else is wrong usage as before.
         #expect(await running.run(["--home"]).code == 64)
     }
+
+    /// With a keyboard it is drawn again when something has changed, until q; what was there last stays.
+    @Test func synctrainAloneIsLive() async throws {
+        let control = ScriptedControl(statuses: [
+            .sample, .sample.needing(.init(files: 2, bytes: 10), state: "syncing"),
+        ])
+        var scene = Scene(control: control)
+        let keys = Box<[Bool]>([])
+        scene.terminal = Terminal(isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 100, readLine: { nil })
+        scene.terminal.setKeys = { isOn in keys.change { $0.append(isOn) } }
+        scene.terminal.nextKey = {
+            // The next look is taken once what the one before found is drawn.
+            while control.asked.count(where: { $0 == "status" }) < 3 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            return UInt8(ascii: "q")
+        }
+        let result = await scene.run(["--color", "never"])
+        #expect(result.code == 0 && result.errors.isEmpty)
+        let drawn = result.output.components(separatedBy: "\u{1b}[H").dropFirst()
+        #expect(drawn.count == 2, "as often as something changed")
+        #expect(drawn.first?.contains("2 files, 10 B") == false && drawn.last?.contains("2 files, 10 B") == true)
+        #expect(drawn.allSatisfy { $0.contains("Next\u{1b}[K\n") })
+        #expect(result.output.hasSuffix("Live; q or Ctrl-C ends.\r\u{1b}[K"))
+        #expect(keys.current == [true, false], "the terminal is as it was")
+        // A dumb terminal and one that is to be quiet see it once.
+        scene.terminal.nextKey = { nil }
+        for arguments in [["--quiet"], ["--json"]] {
+            #expect(await !scene.run(arguments).output.contains("\u{1b}[H"), "\(arguments)")
+        }
+        scene.variables["TERM"] = "dumb"
+        #expect(await !scene.run([]).output.contains("\u{1b}"))
+    }
 }
 
 /// Words that are not known, and what was changed.
