@@ -268,7 +268,7 @@ struct CommandLineTests {
         terminal.variables = ["TERM": "dumb"]
         #expect(await terminal.run("ls").output == "d/\nx\\x0ay\nz\n")
         #expect(await terminal.run("ls", "--color", "always").output.hasPrefix("\u{1b}[34md/"))
-        #expect(scene.control?.asked.first == "list docs:a in /work dir false")
+        #expect(scene.control?.asked.first == "list docs:a in /work dir false natural")
     }
 
     @Test func jsonListingsKeepTheContract() async throws {

@@ -300,8 +300,58 @@ struct TableWidthTests {
         #expect(Table.fitted([8, 8], to: 5) == [8, 8], "narrower they would say nothing")
     }
 
+    /// On a narrow terminal no line is longer than it, and no word is cut.
+    @Test(arguments: [20, 32, 40, 59]) func aNarrowStatusIsReadable(_ width: Int) {
+        var status = AgentStatus.sample
+        status.folders[0].path = "/home/somebody/Pictures/Summer in Lisbon"
+        status.listening = ["tcp://0.0.0.0:22000", "quic://0.0.0.0:22000"]
+        let style = Style(hasColor: false, escapesNames: true, width: width)
+        let lines = StatusRendering(style: style).lines(status)
+        #expect(lines.allSatisfy { DisplayWidth.of($0) <= width }, "\(lines)")
+        #expect(!lines.joined().contains("…"))
+        guard width >= 40 else { return }
+        let words = Set(lines.flatMap { $0.split(separator: " ").map(String.init) })
+        for word in ["idle", "selective", "20", "files,", "4.8", "MiB", "connection", "refused", "Lisbon"] {
+            #expect(words.contains(word), "\(word) in \(lines)")
+        }
+    }
+
+    @Test func rowsBelowEachOther() {
+        let rows = [["folder", "state", "needs", "path"], ["docs", "idle", "", "/home/me/some/where"]]
+        #expect(Table.fitting(rows, width: 41) == Table.lines(rows), "it has room")
+        #expect(
+            Table.fitting(rows, width: 24) == ["docs", "  state  idle", "  path   /home/me/some/", "         where"])
+        #expect(Table.fitting(rows, width: nil) == Table.lines(rows))
+        #expect(Table.fitting(rows, width: 60) == Table.lines(rows))
+    }
+
+    @Test(
+        arguments: [
+            ("one two three", 13, ["one two three"]), ("one two three", 8, ["one two", "  three"]),
+            ("  one two", 8, ["  one", "    two"]), ("abcdefghij", 8, ["abcdefgh", "  ij"]),
+            ("at tcp://host:1 now", 12, ["at", "  tcp://", "  host:1 now"]), ("日本語 文字", 8, ["日本語", "  文字"]),
+            ("", 8, [""]),
+        ] as [(String, Int, [String])])
+    func longLinesAreBrokenBetweenWords(_ line: String, _ width: Int, _ lines: [String]) {
+        #expect(NarrowText.wrapped(line, to: width) == lines)
+    }
+
     @Test func columnsBelowEachOther() {
         #expect(Table.lines([["日本", "x"], ["abcd", "y"]]) == ["日本  x", "abcd  y"])
+    }
+
+    @Test(arguments: [
+        ([], "natural"), (["-r"], "natural desc"), (["--sort", "name"], "natural"), (["--sort", "size"], "size desc"),
+        (["-S"], "size desc"), (["-S", "-r"], "size"), (["-lSr"], "size"), (["-t"], "modified desc"),
+        (["--sort", "date", "--reverse"], "modified"), (["-R", "-t"], "modified desc"),
+    ])
+    func aListingHasAnOrder(_ options: [String], _ order: String) async {
+        let scene = Scene()
+        #expect(await scene.run(["ls", "docs:"] + options).code == 0)
+        let isRecursive = options.contains("-R")
+        #expect(scene.control?.asked.contains("list docs: in /work dir \(isRecursive) \(order)") == true)
+        #expect(await Scene().run(["ls", "-S", "-t", "docs:"]).code == 64)
+        #expect(await Scene().run(["ls", "--sort", "colour", "docs:"]).code == 64)
     }
 
     @Test func aLongListingHasAHeaderOnATerminal() async {
