@@ -114,7 +114,10 @@ package enum FolderPreparation {
         }
     }
 
-    private static func makeMarker(_ folder: FolderConfiguration) throws(ConfigurationError) {
+    /// Makes the marker, with a text that says what it is; nothing if there is one.
+    ///
+    /// - Throws: `noPermission`, `noSpace` or `failed`.
+    package static func makeMarker(_ folder: FolderConfiguration) throws(ConfigurationError) {
         let directory = folder.path + "/" + marker
         var status = stat()
         guard lstat(directory, &status) != 0 else { return }
