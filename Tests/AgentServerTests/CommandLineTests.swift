@@ -628,4 +628,26 @@ struct CommandLineTests {
         #expect(scene.control?.asked == ["records 20 true"])
         #expect(await scene.run("logs", "-f", "--json").output.hasPrefix(#"{"folder":"docs""#))
     }
+
+    /// So is the log in a file; in a pipe it is as it was written.
+    @Test func aLogFileIsShownToPeopleInLocalTime() async throws {
+        let home = try TemporaryDirectory()
+        let lines = [
+            "\(Sample.time) warning no route to nas  folder=docs", "\(Sample.time) info    ready",
+            "Fatal error: \u{1b}[2J",
+            #"{"folder":"docs","level":"error","message":"gone","time":"\#(Sample.time)"}"#, "{not json", "",
+            "\(Sample.time) debug   no end of line",
+        ]
+        try home.write(lines.joined(separator: "\n"), to: "agent.log")
+        var scene = Scene()
+        #expect(await scene.run("--home", home.path, "logs").output == lines.joined(separator: "\n"))
+        scene.terminal.isOutputTTY = true
+        let time = Timestamp.precise(Sample.time)
+        let shown = [
+            "\(time)  warning   no route to nas  folder=docs", "\(time)  info      ready", "Fatal error: \\x1b[2J",
+            "\(time)  error     gone folder=docs", "{not json", "", "\(time)  debug     no end of line",
+        ]
+        #expect(await scene.run("--home", home.path, "logs").output == shown.joined(separator: "\n") + "\n")
+        #expect(await scene.run("--home", home.path, "logs", "--json").output == lines.joined(separator: "\n"))
+    }
 }
