@@ -68,6 +68,29 @@ import Testing
         #expect(try directory.names("home") == ["blocks"])
     }
 
+    /// A folder's path is set to where its files are already, and to no other place.
+    @Test func aPathIsSetOnlyToWhereTheFolderIs() throws {
+        func check(_ folder: FolderConfiguration, besides others: FolderConfiguration...) throws {
+            try FolderPreparation.checkMoved(folder, from: "/old", others: others, places: places)
+        }
+        try prepare(folder("f", "there"))
+        try check(folder("f", "there"))
+        try FileManager.default.createDirectory(atPath: directory.path + "/bare", withIntermediateDirectories: true)
+        try directory.write("", to: "file")
+        let before = try directory.names()
+        for (name, words) in [
+            ("missing", ["no such directory", "move /old there first"]),
+            ("bare", [".stfolder", "move all of /old there"]),
+            ("file", ["this is a file"]), ("home", ["private key"]),
+        ] {
+            let error = failure { try check(folder("f", name)) }
+            #expect(error?.code == .folderRefused, "\(name)")
+            for word in words { #expect(error?.message.contains(word) == true, "\(String(describing: error))") }
+        }
+        #expect(failure { try check(folder("f", "there"), besides: folder("g", "there")) }?.code == .duplicate)
+        #expect(try directory.names() == before && directory.names("bare") == [])
+    }
+
     @Test func refusesNestingThroughLinksToo() throws {
         try FileManager.default.createDirectory(atPath: directory.path + "/a/b", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: directory.path + "/link", withDestinationPath: "a")

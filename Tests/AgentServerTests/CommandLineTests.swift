@@ -1,6 +1,7 @@
 import ControlAPI
 import Diagnosis
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import synctrain
@@ -267,7 +268,7 @@ struct CommandLineTests {
         terminal.variables = ["TERM": "dumb"]
         #expect(await terminal.run("ls").output == "d/\nx\\x0ay\nz\n")
         #expect(await terminal.run("ls", "--color", "always").output.hasPrefix("\u{1b}[34md/"))
-        #expect(scene.control?.asked.first == "list docs:a in /work dir false")
+        #expect(scene.control?.asked.first == "list docs:a in /work dir false natural")
     }
 
     @Test func jsonListingsKeepTheContract() async throws {
@@ -455,6 +456,13 @@ struct CommandLineTests {
         #expect(await Scene(control: nil).run("status").errors == "synctrain: No agent answers.\n")
     }
 
+    /// Nothing to start is proposed to who wants to stop.
+    @Test func stoppingWhatDoesNotRunSaysSo() async {
+        let result = await Scene(control: nil).run("agent", "stop")
+        #expect(result.code == 3 && result.output.isEmpty)
+        #expect(result.errors == "synctrain: The agent is not running, so there is nothing to stop.\n")
+    }
+
     @Test(arguments: [
         ("", "''"), ("/home/me", "/home/me"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("~", "'~'"), ("é", "'é'"),
     ])
@@ -619,5 +627,27 @@ struct CommandLineTests {
         #expect(lines == "\(time)  warning   no route to nas\\x1b[2J folder=docs\n", "\(lines)")
         #expect(scene.control?.asked == ["records 20 true"])
         #expect(await scene.run("logs", "-f", "--json").output.hasPrefix(#"{"folder":"docs""#))
+    }
+
+    /// So is the log in a file; in a pipe it is as it was written.
+    @Test func aLogFileIsShownToPeopleInLocalTime() async throws {
+        let home = try TemporaryDirectory()
+        let lines = [
+            "\(Sample.time) warning no route to nas  folder=docs", "\(Sample.time) info    ready",
+            "Fatal error: \u{1b}[2J",
+            #"{"folder":"docs","level":"error","message":"gone","time":"\#(Sample.time)"}"#, "{not json", "",
+            "\(Sample.time) debug   no end of line",
+        ]
+        try home.write(lines.joined(separator: "\n"), to: "agent.log")
+        var scene = Scene()
+        #expect(await scene.run("--home", home.path, "logs").output == lines.joined(separator: "\n"))
+        scene.terminal.isOutputTTY = true
+        let time = Timestamp.precise(Sample.time)
+        let shown = [
+            "\(time)  warning   no route to nas  folder=docs", "\(time)  info      ready", "Fatal error: \\x1b[2J",
+            "\(time)  error     gone folder=docs", "{not json", "", "\(time)  debug     no end of line",
+        ]
+        #expect(await scene.run("--home", home.path, "logs").output == shown.joined(separator: "\n") + "\n")
+        #expect(await scene.run("--home", home.path, "logs", "--json").output == lines.joined(separator: "\n"))
     }
 }

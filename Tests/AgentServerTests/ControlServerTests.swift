@@ -60,7 +60,7 @@ struct ControlServerTests {
                 "removeDevice a&b", "pendingDevices", "pendingFolders",
                 "addFolder \(FolderSettings(id: "f", path: "/f"))", "pause f true", "removeFolder f/g",
                 "pendingDevices", "pendingFolders", "reset all", "reset f", "stat docs:ä b in /tmp",
-                "whereis docs:ä b", "list docs:ä b in /tmp true", "search x y in docs 1", "mode f/g full true",
+                "whereis docs:ä b", "list docs:ä b in /tmp true name", "search x y in docs 1", "mode f/g full true",
                 "\(FolderBluetoothChange(folder: "f", use: "off"))",
                 "\(DeviceBluetoothChange(device: "d", use: "all"))",
                 "repair f false", "deselect docs:ä b false", "explain docs:ä b in /tmp", "scan [\"docs:ä b\"]",

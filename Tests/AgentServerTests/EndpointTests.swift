@@ -53,6 +53,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.stat, oddPath),
         EndpointSample(Endpoints.list, ListQuery(path: oddPath, isRecursive: true)),
         EndpointSample(Endpoints.list, ListQuery(path: oddPath, isRecursive: false)),
+        EndpointSample(Endpoints.list, ListQuery(path: oddPath, sort: .natural, isDescending: true)),
         EndpointSample(Endpoints.search, FindQuery(text: "100%", folder: nil, limit: .max)),
         EndpointSample(Endpoints.search, FindQuery(text: "a b", folder: "f", limit: 7)),
         EndpointSample(Endpoints.whereis, oddPath),

@@ -125,6 +125,57 @@ struct NextStepTests {
         // Anything else is wrong usage as before.
         #expect(await running.run(["--home"]).code == 64)
     }
+
+    /// With a keyboard it is drawn again when something has changed, until q; what was there last stays.
+    @Test func synctrainAloneIsLive() async throws {
+        let control = ScriptedControl(statuses: [
+            .sample, .sample.needing(.init(files: 2, bytes: 10), state: "syncing"),
+        ])
+        var scene = Scene(control: control)
+        let keys = Box<[Bool]>([])
+        scene.terminal = Terminal(isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 100, readLine: { nil })
+        scene.terminal.setKeys = { isOn in keys.change { $0.append(isOn) } }
+        scene.terminal.nextKey = {
+            // The next look is taken once what the one before found is drawn.
+            while control.asked.count(where: { $0 == "status" }) < 3 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            return UInt8(ascii: "q")
+        }
+        let result = await scene.run(["--color", "never"])
+        #expect(result.code == 0 && result.errors.isEmpty)
+        let drawn = result.output.components(separatedBy: "\u{1b}[H").dropFirst()
+        #expect(drawn.count == 2, "as often as something changed")
+        #expect(drawn.first?.contains("2 files, 10 B") == false && drawn.last?.contains("2 files, 10 B") == true)
+        #expect(drawn.allSatisfy { $0.contains("Next\u{1b}[K\n") })
+        #expect(result.output.hasSuffix("Live; q or Ctrl-C ends.\r\u{1b}[K"))
+        #expect(keys.current == [true, false], "the terminal is as it was")
+        // A dumb terminal and one that is to be quiet see it once.
+        scene.terminal.nextKey = { nil }
+        for arguments in [["--quiet"], ["--json"]] {
+            #expect(await !scene.run(arguments).output.contains("\u{1b}[H"), "\(arguments)")
+        }
+        scene.variables["TERM"] = "dumb"
+        #expect(await !scene.run([]).output.contains("\u{1b}"))
+    }
+
+    /// What is higher than the screen would scroll at each change: of the status what has room, and all of the next step.
+    @Test func aLiveStateHasRoomOnTheScreen() async throws {
+        var scene = Scene(control: ScriptedControl(statuses: [.sample]))
+        scene.terminal = Terminal(isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 100, readLine: { nil })
+        let whole = await scene.run(["--color", "never"]).output.components(separatedBy: "\n")
+        for height in [whole.count, whole.count - 1, 10] {
+            scene.terminal.height = { height }
+            let lines = await scene.run(["--color", "never"]).output.components(separatedBy: "\n")
+            #expect(lines.count == min(height, whole.count))
+            let rest = whole.count - height
+            #expect(
+                lines.contains { $0.contains("and \(rest + 1) more lines; `synctrain status` shows all") } == (rest > 0)
+            )
+            #expect(lines.suffix(2) == whole.suffix(2) && lines.first == whole.first)
+        }
+    }
 }
 
 /// Words that are not known, and what was changed.
@@ -266,8 +317,58 @@ struct TableWidthTests {
         #expect(Table.fitted([8, 8], to: 5) == [8, 8], "narrower they would say nothing")
     }
 
+    /// On a narrow terminal no line is longer than it, and no word is cut.
+    @Test(arguments: [20, 32, 40, 59]) func aNarrowStatusIsReadable(_ width: Int) {
+        var status = AgentStatus.sample
+        status.folders[0].path = "/home/somebody/Pictures/Summer in Lisbon"
+        status.listening = ["tcp://0.0.0.0:22000", "quic://0.0.0.0:22000"]
+        let style = Style(hasColor: false, escapesNames: true, width: width)
+        let lines = StatusRendering(style: style).lines(status)
+        #expect(lines.allSatisfy { DisplayWidth.of($0) <= width }, "\(lines)")
+        #expect(!lines.joined().contains("…"))
+        guard width >= 40 else { return }
+        let words = Set(lines.flatMap { $0.split(separator: " ").map(String.init) })
+        for word in ["idle", "selective", "20", "files,", "4.8", "MiB", "connection", "refused", "Lisbon"] {
+            #expect(words.contains(word), "\(word) in \(lines)")
+        }
+    }
+
+    @Test func rowsBelowEachOther() {
+        let rows = [["folder", "state", "needs", "path"], ["docs", "idle", "", "/home/me/some/where"]]
+        #expect(Table.fitting(rows, width: 41) == Table.lines(rows), "it has room")
+        #expect(
+            Table.fitting(rows, width: 24) == ["docs", "  state  idle", "  path   /home/me/some/", "         where"])
+        #expect(Table.fitting(rows, width: nil) == Table.lines(rows))
+        #expect(Table.fitting(rows, width: 60) == Table.lines(rows))
+    }
+
+    @Test(
+        arguments: [
+            ("one two three", 13, ["one two three"]), ("one two three", 8, ["one two", "  three"]),
+            ("  one two", 8, ["  one", "    two"]), ("abcdefghij", 8, ["abcdefgh", "  ij"]),
+            ("at tcp://host:1 now", 12, ["at", "  tcp://", "  host:1 now"]), ("日本語 文字", 8, ["日本語", "  文字"]),
+            ("", 8, [""]),
+        ] as [(String, Int, [String])])
+    func longLinesAreBrokenBetweenWords(_ line: String, _ width: Int, _ lines: [String]) {
+        #expect(NarrowText.wrapped(line, to: width) == lines)
+    }
+
     @Test func columnsBelowEachOther() {
         #expect(Table.lines([["日本", "x"], ["abcd", "y"]]) == ["日本  x", "abcd  y"])
+    }
+
+    @Test(arguments: [
+        ([], "natural"), (["-r"], "natural desc"), (["--sort", "name"], "natural"), (["--sort", "size"], "size desc"),
+        (["-S"], "size desc"), (["-S", "-r"], "size"), (["-lSr"], "size"), (["-t"], "modified desc"),
+        (["--sort", "date", "--reverse"], "modified"), (["-R", "-t"], "modified desc"),
+    ])
+    func aListingHasAnOrder(_ options: [String], _ order: String) async {
+        let scene = Scene()
+        #expect(await scene.run(["ls", "docs:"] + options).code == 0)
+        let isRecursive = options.contains("-R")
+        #expect(scene.control?.asked.contains("list docs: in /work dir \(isRecursive) \(order)") == true)
+        #expect(await Scene().run(["ls", "-S", "-t", "docs:"]).code == 64)
+        #expect(await Scene().run(["ls", "--sort", "colour", "docs:"]).code == 64)
     }
 
     @Test func aLongListingHasAHeaderOnATerminal() async {

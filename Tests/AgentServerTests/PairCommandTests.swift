@@ -41,6 +41,21 @@ struct PairDialogueTests {
             dialogue.take(waiting) == [.say("Run `synctrain pair` on the other device, too, within 120 s.")])
     }
 
+    /// All of an id is shown only where nothing else says which device it is.
+    @Test func aDeviceIsShownByItsName() {
+        let id = "BBBBBBB-CCCCCCC-DDDDDDD"
+        for (name, shown) in [("nas\u{1b}", "nas\\x1b (BBBBBBB)"), (nil, id)] {
+            var dialogue = dialogue()
+            let code = PairEvent.code("042137", device: id, name: name, address: "tcp://h:1", transport: "tcp")
+            #expect(dialogue.take(.notice(code)).contains(.say("\(shown) at tcp://h:1 (tcp)")))
+            let paired = PairEvent.paired(
+                device: id, name: name ?? "", addresses: [], folders: [], isMutual: true)
+            #expect(dialogue.take(.notice(paired)) == [.print("Paired with \(shown).")])
+            let known = PairEvent.alreadyPaired(device: id, name: name ?? "", folders: [])
+            #expect(dialogue.take(.notice(known)) == [.print("Already paired with \(shown).")])
+        }
+    }
+
     @Test func showsTheCodeAndAsks() {
         var dialogue = dialogue()
         let actions = dialogue.take(Self.code)
@@ -140,14 +155,14 @@ struct PairDialogueTests {
                 .notice(
                     .paired(
                         device: Self.device, name: "k\u{7}", addresses: [], folders: ["photos", "a"], isMutual: true)))
-                == [.print("Paired with k\\x07 (AAAAAAA-B)."), .print("Shared with it: photos, a.")])
+                == [.print("Paired with k\\x07 (AAAAAAA)."), .print("Shared with it: photos, a.")])
         let half = dialogue.take(
             .notice(.paired(device: Self.device, name: "", addresses: [], folders: [], isMutual: false)))
         #expect(half.first == .print("Paired with AAAAAAA-B."))
         #expect(half.count == 2)
         #expect(
             dialogue.take(.notice(.alreadyPaired(device: Self.device, name: "nas", folders: [])))
-                == [.print("Already paired with nas (AAAAAAA-B).")])
+                == [.print("Already paired with nas (AAAAAAA).")])
     }
 
     @Test func largeDigitsAreDigits() {
@@ -208,7 +223,7 @@ struct PairCommandTests {
         let result = await Scene(control: control).run(
             "pair", "tcp://h:9", "--expect-sas", "042 137", "--folder", "a", "--folder", "b", "--timeout", "7")
         #expect(result.code == 0, "\(result.errors)")
-        #expect(result.output == "Paired with nas (AAAAAAA-B).\n")
+        #expect(result.output == "Paired with nas (AAAAAAA).\n")
         #expect(control.asked == ["pair tcp://h:9 [\"a\", \"b\"] 7", "answer confirm(code: \"042137\")"])
     }
 
@@ -228,7 +243,7 @@ struct PairCommandTests {
         #expect(result.code == code)
         #expect(result.errors.contains("--yes does not confirm a code"))
         #expect(result.errors.contains("██"))
-        #expect(result.output == (code == 0 ? "Paired with nas (AAAAAAA-B).\n" : ""))
+        #expect(result.output == (code == 0 ? "Paired with nas (AAAAAAA).\n" : ""))
     }
 
     @Test func endsWithTheAgentsError() async {

@@ -363,7 +363,9 @@ final class ScriptedControl: Sendable {
             return !self.content.isEmpty || entries.isEmpty ? self.file(version: "A:1") : entries[0]
         }
         table.on(Endpoints.list) { query, emit in
-            try self.note("list \(query.path.text) in \(query.path.workingDirectory) \(query.isRecursive)")
+            try self.note(
+                "list \(query.path.text) in \(query.path.workingDirectory) \(query.isRecursive) \(query.sort)"
+                    + (query.isDescending ? " desc" : ""))
             if let onList = self.onList { return try await onList(emit) }
             for entry in entries { try await emit(entry) }
         }

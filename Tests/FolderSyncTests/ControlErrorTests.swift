@@ -1,4 +1,7 @@
+import AgentConfiguration
+import BlockExchange
 import ControlAPI
+import Fetching
 import FileAccess
 import IndexStore
 import Testing
@@ -7,6 +10,24 @@ import Testing
 @testable import FolderSync
 
 @Suite struct ControlErrorTests {
+    /// Sizes are for people, in the units that are used everywhere.
+    @Test func sizesAreForPeople() {
+        let full = ControlError(
+            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 1 << 20, floor: 0), path: nil)
+        #expect(
+            full.message == "big.bin needs 4.8 MiB more and its disk has 1.0 MiB free; free some space and fetch again")
+        let floor = ControlError(
+            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 3 << 30, floor: 1 << 30), path: nil)
+        #expect(
+            floor.message
+                == "big.bin needs 4.8 MiB more and its disk has 3.0 GiB free, of which 1.0 GiB must stay free; "
+                + "free some space and fetch again")
+        let folder = FolderConfiguration(id: FolderID("f"), path: "/f")
+        let replaced = ControlError(
+            FolderError.wouldReplace("a", size: 12_345_678, archived: "then", isArchiving: true), folder: folder)
+        #expect(replaced.message.contains("with 12 MiB;"))
+    }
+
     /// A folder that was removed while somebody asked for it is not there; nothing is wrong with the index.
     @Test func aFolderThatIsGoneIsNoDamagedIndex() {
         #expect(ControlError(describing: IndexStoreError(.noSuchFolder, path: "/i", folder: nil)).code == .noSuchFolder)

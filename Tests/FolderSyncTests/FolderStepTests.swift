@@ -170,6 +170,27 @@ import Testing
         #expect(scene.tree.text("b.txt") == "new")
     }
 
+    /// Selecting a file brings no version back: what is missing is said, and what makes versions.
+    @Test func whereThereIsNoVersionThatIsSaid() async throws {
+        func problem(_ scene: StepScene, _ path: String) async throws -> ControlError {
+            let error = await #expect(throws: FolderError.self) {
+                try await scene.run(RestoreVersionStep(path: path, time: nil, isConfirmed: false))
+            }
+            return ControlError(try #require(error), folder: FolderConfiguration(id: StepScene.id, path: "/f"))
+        }
+        let without = try await StepScene(ignoring: "*\n", mode: .selective)
+        let none = try await problem(without, "a.txt")
+        #expect(none.code == .noSuchPath)
+        #expect(
+            none.message.contains("no archived version") && none.message.contains("folder set docs versions=simple"))
+        let keeping = try await StepScene(ignoring: "*\n", mode: .selective) {
+            $0.versions = FolderVersions(kind: .simple)
+        }
+        #expect(try await problem(keeping, "a.txt").message.contains("`synctrain versions list`"))
+        try keeping.tree.write("old", to: ".stversions/a~20261101-101112.txt")
+        #expect(try await problem(keeping, "a.txt").message.contains("not selected"))
+    }
+
     @Test func extraneousFilesAreCountedAndSettled() async throws {
         let scene = try await StepScene(ignoring: "!/kept\n*\n", mode: .selective)
         try scene.tree.write("one", to: "d/a")

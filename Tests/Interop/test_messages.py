@@ -83,6 +83,42 @@ def test_a_fetch_leaves_the_permissions_of_a_directory_of_the_users_alone(plain)
     assert read(os.path.join(out, "wanted")) == b"wanted"
 
 
+def test_a_missing_directory_is_named(plain):
+    lab, agent, folder, announce = plain
+    folder.add("big", b"0123456789")
+    announce()
+    agent.wait_entry("f:big", lambda entry: entry)
+    missing = lab.path("nope")
+    for options in ([], ["--range", "0-3"]):
+        result = agent.try_run("fetch", "f:big", "-o", missing + "/x", *options)
+        assert result.returncode == cli.NO_SUCH, result
+        assert result.stderr.decode().strip() == f"synctrain: {missing}: no such directory; create it first"
+    assert not os.path.exists(missing)
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["agent", "offline"])
+def test_a_folder_moves_only_to_where_its_files_are(lab, is_running):
+    agent = lab.agent(start=is_running)
+    old, new = lab.path("old"), lab.path("new")
+    agent.run("folder", "add", "f", old, "--mode", "full")
+    before = read(agent.file("config.toml"))
+    for path, words in ((new, "no such directory; move " + old), (lab.directory("bare"), "has no .stfolder")):
+        result = agent.try_run("folder", "set", "f", f"path={path}")
+        assert result.returncode == cli.USAGE and words in result.stderr.decode(), result
+    assert read(agent.file("config.toml")) == before
+    os.rename(old, new)
+    assert f"path: {new} (was {old})" in agent.run("folder", "set", "f", f"path={new}").stdout.decode()
+    if is_running:
+        agent.wait_state("f", "idle")
+
+
+def test_stopping_what_does_not_run(lab):
+    agent = lab.agent(start=False)
+    result = agent.try_run("agent", "stop")
+    assert (result.returncode, result.stdout) == (cli.NO_AGENT, b"")
+    assert result.stderr == b"synctrain: The agent is not running, so there is nothing to stop.\n"
+
+
 # MARK: a device that is not set up, and paths in the home directory
 
 def test_before_init_the_next_step_is_named(lab):

@@ -139,6 +139,9 @@ def test_a_no_on_one_terminal_stores_nothing(lab, pairing, answers):
         assert "Paired" not in text
         assert status == {"y": FAILED, "n": NEEDS_YES, "": NEEDS_YES, "\x03": 130}[answer], text
         assert "Nothing was stored" in text or status == 130
+    if "\x03" in answers:
+        assert "pairing was interrupted on the other device" in results[0][1], "nobody said no"
+        assert "said no" not in results[0][1]
     assert_nothing_stored(one, two_)
 
 

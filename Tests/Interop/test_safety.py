@@ -309,6 +309,8 @@ def filled(pair, count=5):
 
 def test_the_marker_is_gone(own):
     files = filled(own)
+    marker = harness.regular_files(os.path.join(own.here, ".stfolder"))
+    assert [name.startswith("syncthing-folder-") for name in marker] == [True]
     shutil.rmtree(os.path.join(own.here, ".stfolder"))
     state = own.agent.wait_state(own.id, "halted-marker-missing")
     assert f"synctrain folder repair {own.id}" in state["message"]
@@ -321,7 +323,7 @@ def test_the_marker_is_gone(own):
     assert harness.regular_files(own.there).keys() == files.keys() | {"unseen there"}
     assert not os.path.exists(os.path.join(own.here, "unseen there"))
     own.agent.run("folder", "repair", own.id)
-    assert os.path.isdir(os.path.join(own.here, ".stfolder"))
+    assert harness.regular_files(os.path.join(own.here, ".stfolder")) == marker, "it says again what it is"
     found = own.wait_same()
     assert found.keys() >= files.keys() | {"unseen", "unseen there"}, "nothing was deleted on either side"
 

@@ -75,6 +75,7 @@ struct End {
     mutating func receive(_ message: PairingMessage) { take(machine.receive(message.encoded)) }
     mutating func confirm() { if let code = machine.codeToConfirm { take(machine.confirm(code)) } }
     mutating func refuse() { take(machine.refuse()) }
+    mutating func interrupt() { take(machine.interrupt()) }
     mutating func expire() { take(machine.expire()) }
     mutating func lose() { take(machine.linkEnded()) }
 

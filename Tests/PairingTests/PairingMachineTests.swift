@@ -89,6 +89,26 @@ struct PairingMachineTests {
         #expect(late.initiator.outcomes.isEmpty, "both have confirmed: it is decided")
     }
 
+    /// Who goes away without an answer has not said no, and the other side says so.
+    @Test(arguments: [false, true]) func anInterruptionIsNoRefusal(_ isOtherConfirmed: Bool) {
+        var pair = Pair()
+        pair.settle()
+        if isOtherConfirmed { pair.responder.confirm() }
+        pair.initiator.interrupt()
+        pair.settle()
+        #expect(pair.initiator.failure == .interruptedHere)
+        #expect(pair.responder.failure == .interruptedThere)
+        #expect(pair.initiator.toStore == nil && pair.responder.toStore == nil)
+
+        var late = Pair()
+        late.settle()
+        late.initiator.confirm()
+        late.responder.confirm()
+        late.settle()
+        late.initiator.interrupt()
+        #expect(late.initiator.outcomes.isEmpty, "both have confirmed: it is decided")
+    }
+
     @Test func anotherCodeThanTheOneShownEndsIt() throws {
         var pair = Pair()
         pair.settle()

@@ -108,6 +108,7 @@ struct WrongOrderTests {
                 case .busy: .busy
                 case .mistake: .mistakeHere
                 case .storage: .notStoredThere
+                case .interruption: .interruptedThere
                 }
             #expect(end.failure == expected)
             #expect(end.outgoing.isEmpty, "a refusal is not answered")

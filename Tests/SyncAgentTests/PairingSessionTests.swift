@@ -150,7 +150,7 @@ struct PairingSessionTests {
     /// The code is confirmed on whatever session it is shown.
     private static func confirming(_ session: PairingSession) -> @Sendable (PairEvent) async -> Void {
         { event in
-            if case .code(let code, _, _, _) = event { try? await session.confirm(code) }
+            if case .code(let code, _, _, _, _) = event { try? await session.confirm(code) }
         }
     }
 
@@ -332,7 +332,7 @@ struct PairingSessionTests {
         #expect(one.stored.current.isEmpty && one.connected.current.isEmpty && two.connected.current.isEmpty)
     }
 
-    /// The user goes away: a code is refused, and what both have confirmed is finished.
+    /// The user goes away: the other side is told so, which is no refusal, and what both have confirmed is finished.
     @Test func theUserGoesAway() async throws {
         let clock = ManualClock()
         let (one, two) = (try Device(clock: clock), try Device(clock: clock))
@@ -352,9 +352,29 @@ struct PairingSessionTests {
                 group.cancelAll()
             }
             await dialled
-            #expect(await there.error == .pairingRefused)
+            #expect(await there.error == .pairingFailed)
         }
         #expect(one.stored.current.isEmpty && two.stored.current.isEmpty)
+        #expect(ControlError(PairingFailure(.interruptedThere, "it was interrupted there")).isRetryable)
+    }
+
+    /// A device of the configuration is shown with its name beside the digits.
+    @Test func aKnownDeviceIsShownByItsName() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session(knowing: [two.identity.device: "tablet"])
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address)
+            async let here = follow(waiting) { event in
+                if case .code = event { await waiting.refuse() }
+            }
+            async let there = follow(calling)
+            await calling.dialTarget()
+            let names = [await here.events, await there.events].map { events in
+                events.compactMap { if case .code(_, _, let name, _, _) = $0 { name ?? "nobody" } else { nil } }
+            }
+            #expect(names == [["tablet"], ["nobody"]])
+        }
     }
 
     @Test func threeFailuresEndIt() async throws {

@@ -29,12 +29,15 @@ extension Endpoints {
             }),
         pageOfEntries, errors: [.noSuchPath])
 
-    /// The entries in a directory by name, or a file's own; with `isRecursive` all below, each directory before what is
-    /// in it.
+    /// The entries in a directory, or a file's own; with `isRecursive` all below, each directory before what is in it.
     package static let list = Endpoint(
         .get, "/v1/entries", "What is in a directory",
-        query(Query.path, Query.flag("recursive"))
-            .of({ ListQuery(path: $0.0, isRecursive: $0.1) }, { ($0.path, $0.isRecursive) }),
+        query(
+            Query.path, Query.flag("recursive"), Query.choice("sort", usual: ListQuery.Sort.name),
+            Query.choice("order", usual: Order.asc)
+        ).of(
+            { ListQuery(path: $0.0, isRecursive: $0.1, sort: $0.2, isDescending: $0.3 == Order.desc) },
+            { ($0.path, $0.isRecursive, $0.sort, $0.isDescending ? Order.desc : .asc) }),
         lines(Entry.self), errors: [.noSuchPath])
 
     /// A part of what a search finds, by folder and path. The pages behind the first are of the same search.

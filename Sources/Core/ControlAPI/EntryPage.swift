@@ -67,12 +67,29 @@ package struct SearchQuery: Equatable, Sendable {
 
 /// Asks for the entries in a directory, or all below it.
 package struct ListQuery: Equatable, Sendable, PathRequest {
+    package enum Sort: String, CaseIterable, Sendable {
+        /// By the bytes of the names.
+        case name
+        /// By name as people count, directories first: `IMG_2` before `IMG_10`.
+        case natural
+        /// Of directories, all that is below.
+        case size
+        case modified
+    }
+
     package var path: PathReference
     package var isRecursive: Bool
+    /// The order in each directory.
+    package var sort: Sort
+    package var isDescending: Bool
 
-    package init(path: PathReference, isRecursive: Bool = false) {
+    package init(
+        path: PathReference, isRecursive: Bool = false, sort: Sort = .name, isDescending: Bool = false
+    ) {
         self.path = path
         self.isRecursive = isRecursive
+        self.sort = sort
+        self.isDescending = isDescending
     }
 }
 

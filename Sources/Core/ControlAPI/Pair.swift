@@ -163,8 +163,9 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
     /// All that are near-by at the moment; whenever that has changed.
     case nearby([NearbyEntry])
     case dialling(address: String)
-    /// Six digits to compare with those of the other device, and to answer.
-    case code(String, device: String, address: String, transport: String)
+    /// Six digits to compare with those of the other device, and to answer. `name`: what the device is called here or calls itself
+    /// nearby; what it says of itself is known only once it is paired.
+    case code(String, device: String, name: String? = nil, address: String, transport: String)
     /// The other device's user has said yes.
     case confirmedThere
     /// A device tried and went away before there was a code; the waiting goes on.
@@ -196,7 +197,8 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
         case "dialling": self = .dialling(address: try text(.address))
         case "code":
             self = .code(
-                try text(.code), device: try text(.device), address: try text(.address),
+                try text(.code), device: try text(.device),
+                name: try container.decodeIfPresent(String.self, forKey: .name), address: try text(.address),
                 transport: try text(.transport))
         case "confirmed-there": self = .confirmedThere
         case "attempt-failed":
@@ -228,9 +230,10 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
             try container.encode(seconds, forKey: .seconds)
         case .nearby(let devices): try container.encode(devices, forKey: .devices)
         case .dialling(let address): try container.encode(address, forKey: .address)
-        case .code(let code, let device, let address, let transport):
+        case .code(let code, let device, let name, let address, let transport):
             try container.encode(code, forKey: .code)
             try container.encode(device, forKey: .device)
+            try container.encodeIfPresent(name, forKey: .name)
             try container.encode(address, forKey: .address)
             try container.encode(transport, forKey: .transport)
         case .confirmedThere: break

@@ -154,12 +154,20 @@ public struct PairingMachine: Sendable {
         return [.send(PairingMessage.confirm.encoded)] + introduceIfConfirmed()
     }
 
-    /// This device's user says no, or goes away. Too late once both users have confirmed.
+    /// This device's user says no. Too late once both users have confirmed.
     public mutating func refuse() -> [Event] {
+        giveUp(PairingFailure(.refusedHere, "the code was not confirmed on this device"), telling: .user)
+    }
+
+    /// This device's user goes away without an answer, or the agent stops. Too late once both users have confirmed.
+    public mutating func interrupt() -> [Event] {
+        giveUp(PairingFailure(.interruptedHere, "pairing was interrupted on this device"), telling: .interruption)
+    }
+
+    private mutating func giveUp(_ failure: PairingFailure, telling refusal: PairingRefusal) -> [Event] {
         switch phase {
-        case .opening, .comparing:
-            return fail(PairingFailure(.refusedHere, "the code was not confirmed on this device"), telling: .user)
-        case .closing, .ended: return []
+        case .opening, .comparing: fail(failure, telling: refusal)
+        case .closing, .ended: []
         }
     }
 
@@ -199,7 +207,10 @@ public struct PairingMachine: Sendable {
 
     /// The link has ended, by whichever side.
     public mutating func linkEnded() -> [Event] {
-        loseThePeer(PairingFailure(.linkEnded, "the link to the other device closed before both had confirmed"))
+        loseThePeer(
+            PairingFailure(
+                .linkEnded,
+                "the connection to the other device was lost before both had confirmed; start again on both devices"))
     }
 
     // MARK: what comes from the other end

@@ -112,6 +112,8 @@ public enum PairingRefusal: UInt8, Sendable, CaseIterable {
     case mistake
     /// It could not store the other.
     case storage
+    /// Its user went away without an answer, or its agent stopped.
+    case interruption
 
     /// The message that says so, for a link that no attempt runs on.
     public var message: [UInt8] { PairingMessage.refuse(self).encoded }

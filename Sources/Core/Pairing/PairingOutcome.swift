@@ -20,6 +20,10 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
         case otherCode
         /// The other device's user said no.
         case refusedThere
+        /// This device's user went away without an answer, or the agent stops.
+        case interruptedHere
+        /// So did the other device's.
+        case interruptedThere
         /// The other device is pairing with a third one.
         case busy
         case timeout
@@ -60,6 +64,9 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
             self.init(
                 .mistakeHere, Phrase("the other device did not understand this one; update both to the same version"))
         case .storage: self.init(.notStoredThere, Phrase("the other device could not store this one; see its log"))
+        case .interruption:
+            self.init(
+                .interruptedThere, Phrase("pairing was interrupted on the other device; start again on both devices"))
         }
     }
 }

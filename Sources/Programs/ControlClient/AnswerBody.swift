@@ -32,7 +32,8 @@ struct AnswerBody {
         var bytes: [UInt8] = []
         while let part = try await next() {
             guard bytes.count + part.readableBytes <= limit else {
-                throw ControlError(.tooLarge, "The agent's answer is larger than \(limit) bytes. Ask for less.")
+                throw ControlError(
+                    .tooLarge, "The agent's answer is larger than \(ByteText.size(Int64(limit))). Ask for less.")
             }
             bytes += part.readableBytesView
         }

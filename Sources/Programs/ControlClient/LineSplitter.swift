@@ -21,7 +21,7 @@ struct LineSplitter {
             start = 0
         }
         guard bytes.count + chunk.count <= limit else {
-            throw ControlError(.tooLarge, "The agent sent a line of more than \(limit) bytes.")
+            throw ControlError(.tooLarge, "The agent sent a line of more than \(ByteText.size(Int64(limit))).")
         }
         bytes += chunk
     }

@@ -64,6 +64,10 @@ final class ExtractFile: Sendable {
             ControlError(.noSpace, "No space left for \(path). Free some space and repeat the command.", path: path)
         case EACCES, EPERM, EROFS:
             ControlError(.noPermission, "\(path) cannot be written: \(reason). Choose another place.", path: path)
+        case ENOENT:
+            ControlError(
+                .noSuchPath, "\((path as NSString).deletingLastPathComponent): no such directory; create it first",
+                path: path)
         default: ControlError(.failed, "\(path) cannot be written: \(reason).", path: path)
         }
     }

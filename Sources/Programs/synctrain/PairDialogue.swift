@@ -74,8 +74,8 @@ struct PairDialogue {
             return choose(among: devices)
         case .dialling(let address):
             return [.say(translated("Connecting to \(address)."))]
-        case .code(let code, let device, let address, let transport):
-            return compare(code, device, address, transport)
+        case .code(let code, let device, let name, let address, let transport):
+            return compare(code, Self.name(name ?? "", device), address, transport)
         case .confirmedThere:
             return [
                 .say(
@@ -102,8 +102,9 @@ struct PairDialogue {
         }
     }
 
+    /// A device's name with the beginning of its id; all of the id where nothing else tells which device it is.
     private static func name(_ name: String, _ device: String) -> String {
-        name.isEmpty ? device : "\(EscapedName.escape(name)) (\(device))"
+        name.isEmpty ? device : "\(EscapedName.escape(name)) (\(StatusRendering.short(device)))"
     }
 
     private static func shared(_ folders: [String]) -> [Action] {

@@ -73,8 +73,9 @@ final class IncomingFile: Sendable {
         guard missing > available else { return }
         throw ControlError(
             .noSpace,
-            "Not enough space for \(name) in \(directory.path): it needs \(missing) more bytes, and "
-                + "\(available) are free. Free some space and send it again.", path: name)
+            "Not enough space for \(name) in \(directory.path): it needs \(ByteText.size(Int64(clamping: missing))) more, and "
+                + "\(ByteText.size(Int64(clamping: available))) are free. Free some space and send it again.",
+            path: name)
     }
 
     /// Begins behind the first `byteCount` bytes of the earlier attempt; what is there beyond them is given up.

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import BlockExchange
+import ControlAPI
 import FileAccess
 import Phrases
 import Selection
@@ -179,7 +180,9 @@ package struct FolderPlace: Sendable {
         guard status.size <= ignoreByteLimit else {
             throw FolderHalt(
                 reason: .selection,
-                message: Phrase("\(name) has \(status.size) bytes; the limit is \(ignoreByteLimit); make it shorter"))
+                message: Phrase(
+                    "\(name) has \(ByteText.size(status.size)); the limit is \(ByteText.size(Int64(ignoreByteLimit))); make it shorter"
+                ))
         }
         sources[name] = status
         return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)

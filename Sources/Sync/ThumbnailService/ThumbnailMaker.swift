@@ -199,7 +199,7 @@ private final class ThumbnailSource: Sendable {
                 : (isEachByteFelt ? "fetch-limit-slow" : "fetch-limit", "[thumbnails]")
             throw ControlError(
                 .noThumbnail,
-                "a thumbnail of \(subject.file.name) needs more than \(min(limit, own)) bytes from other devices; raise "
+                "a thumbnail of \(subject.file.name) needs more than \(ByteText.size(min(limit, own))) from other devices; raise "
                     + "\(key) in \(section), or fetch the file", path: subject.file.name)
         }
     }

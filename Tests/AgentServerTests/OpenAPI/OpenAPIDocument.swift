@@ -141,7 +141,11 @@ struct OpenAPIDocument {
         let widest = { (name: String) in
             // What only one of them needs is not needed.
             let same = parameters.filter { $0["name"] as? String == name }
-            var parameter = same.min { ($0["schema"] as? JSON ?? [:]).count < ($1["schema"] as? JSON ?? [:]).count }
+            func width(_ parameter: JSON) -> (limits: Int, words: Int) {
+                let schema = parameter["schema"] as? JSON ?? [:]
+                return (schema.count, -((schema["enum"] as? [String])?.count ?? 0))
+            }
+            var parameter = same.min { width($0) < width($1) }
             let isRequired = same.count > 1 && same.allSatisfy { $0["required"] as? Bool == true }
             parameter?["required"] = isRequired
             return parameter ?? [:]

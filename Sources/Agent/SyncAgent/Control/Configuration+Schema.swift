@@ -115,6 +115,21 @@ extension Configuration {
         throw ControlError(.invalidRequest, reason, path: change.settings.first?.key)
     }
 
+    /// Refuses another path for a folder while its files are not there: it would halt.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`) with what to do first.
+    package func checkPath(_ edits: [ConfigurationEdit], of change: SettingsChange, places: AgentPlaces) throws {
+        guard let id = change.folder, change.settings.contains(where: { $0.key == "path" }) else { return }
+        let new = try edits.reduce(self) { try $1.applied(to: $0) }
+        let (before, after) = (try folder(FolderID(id)), try new.folder(FolderID(id)))
+        guard before.path != after.path else { return }
+        do throws(ConfigurationError) {
+            try FolderPreparation.checkMoved(after, from: before.path, others: new.folders, places: places)
+        } catch {
+            throw ControlError(.invalidRequest, "\(after.path): \(error.text)", path: "path")
+        }
+    }
+
     private func target(of change: SettingsChange) throws -> SettingTarget {
         if let id = change.folder { return .folder(try folder(FolderID(id)).id) }
         if let reference = change.device { return .device(try device(reference).id) }

@@ -51,21 +51,25 @@ struct EntryReader: Sendable {
             .noSuchPath, "\(folder.id):\(path): not found; `synctrain search` finds names", path: path)
     }
 
-    /// The entry at `path` if it is no directory, else what is in it, by name.
-    func list(_ path: String, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws {
+    /// The entry at `path` if it is no directory, else what is in it.
+    func list(
+        _ path: String, isRecursive: Bool, order: EntryOrder, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
         let root = try await stat(path)
         guard root.kind == .directory else {
             var plain = root
             plain.details = nil
             return try await emit(plain)
         }
-        if isRecursive { return try await emitTree(path, emit: emit) }
-        for entry in try await entries(in: path) { try await emit(entry) }
+        if isRecursive { return try await emitTree(path, order, emit: emit) }
+        for entry in order.sorted(try await entries(in: path)) { try await emit(entry) }
     }
 
     /// All below `directory`, each directory before what is in it.
-    private func emitTree(_ directory: String, emit: @Sendable (Entry) async throws -> Void) async throws {
-        var stack: [[Entry]] = [Array(try await entries(in: directory).reversed())]
+    private func emitTree(
+        _ directory: String, _ order: EntryOrder, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        var stack: [[Entry]] = [order.sorted(try await entries(in: directory)).reversed()]
         while !stack.isEmpty {
             try Task.checkCancellation()
             guard let entry = stack[stack.count - 1].popLast() else {
@@ -73,7 +77,8 @@ struct EntryReader: Sendable {
                 continue
             }
             try await emit(entry)
-            if entry.kind == .directory { stack.append(try await entries(in: entry.path).reversed()) }
+            guard entry.kind == .directory else { continue }
+            stack.append(order.sorted(try await entries(in: entry.path)).reversed())
         }
     }
 

@@ -10,15 +10,16 @@ extension ControlError {
     init(_ failure: PairingFailure) {
         let code: Code =
             switch failure.code {
-            case .refusedHere: .confirmationNeeded
+            case .refusedHere, .interruptedHere: .confirmationNeeded
             case .refusedThere: .pairingRefused
             case .otherCode, .brokenCommitment: .pairingMismatch
             case .busy: .busy
             case .timeout, .timeoutThere: .timeout
-            case .wrongOrder, .malformedMessage, .mistakeHere, .linkEnded, .notStoredHere, .notStoredThere:
+            case .wrongOrder, .malformedMessage, .mistakeHere, .linkEnded, .interruptedThere, .notStoredHere,
+                .notStoredThere:
                 .pairingFailed
             }
-        let isRetryable = [.busy, .timeout, .timeoutThere, .linkEnded].contains(failure.code)
+        let isRetryable = [.busy, .timeout, .timeoutThere, .linkEnded, .interruptedThere].contains(failure.code)
         self.init(code, Phrase("\(Self.nothingStored): \(failure.text)").ended, isRetryable: isRetryable)
     }
 

@@ -49,6 +49,12 @@ struct PairingEnvironment: Sendable {
     /// Anybody may announce anything: what is shown to a person has an end.
     private static let nearbyLimit = 50
 
+    /// What a device is called in the configuration, or calls itself nearby; nil if neither is known.
+    func name(_ device: DeviceID) -> String? {
+        let names = [knownName(device), nearbyEntries().first { $0.device == device.description }?.name]
+        return names.lazy.compactMap { $0 }.first { !$0.isEmpty }
+    }
+
     func nearbyEntries() -> [NearbyEntry] {
         nearby.flatMap(\.nearby).prefix(Self.nearbyLimit).map { device in
             let id = device.id.flatMap { try? DeviceID(parsing: $0) }

@@ -132,10 +132,11 @@ actor PairingSession {
         if let failure { environment.events.post("pairing-changed", message: failure.code.rawValue) }
     }
 
-    /// The user has gone, or knows how it ended. What both have confirmed goes on; anything else is refused.
+    /// The user has gone, or knows how it ended. What both have confirmed goes on; anything else ends, and the other device is
+    /// told that it was no answer.
     private func close() async {
         finish(nil)
-        if let attempt { await step(attempt.number) { $0.refuse() } }
+        if let attempt { await step(attempt.number) { $0.interrupt() } }
     }
 
     private func expire() async throws {
@@ -327,7 +328,7 @@ actor PairingSession {
             attempt?.hasShownCode = true
             tell(
                 .code(
-                    code.description, device: current.link.peer.description,
+                    code.description, device: current.link.peer.description, name: environment.name(current.link.peer),
                     address: current.link.information.remoteAddress,
                     transport: current.link.information.kind.rawValue))
         case .peerConfirmed:

@@ -100,7 +100,8 @@ struct ImageWalk {
         bytesLeft -= byteCount
         guard bytesLeft >= 0 else {
             throw ArchiveError(
-                .tooLarge, "The image's directories have more than \(ArchiveLimits.directory) bytes. Fetch all of it.")
+                .tooLarge,
+                "The image's directories are larger than \(ArchiveLimits.directory >> 20) MiB. Fetch all of it.")
         }
     }
 

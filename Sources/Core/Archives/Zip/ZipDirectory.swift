@@ -26,7 +26,7 @@ struct ZipDirectory: Sendable {
         guard end.byteCount <= ArchiveLimits.directory else {
             throw ArchiveError(
                 .tooLarge,
-                "The archive's directory has \(end.byteCount) bytes; \(ArchiveLimits.directory) are read. Fetch all of it."
+                "The archive's directory is larger than \(ArchiveLimits.directory >> 20) MiB. Fetch all of it."
             )
         }
         let start = end.position - end.byteCount

@@ -83,7 +83,13 @@ struct AgentStopCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
-        try await context.environment.connect(places).call(Endpoints.stop)
+        do {
+            try await context.environment.connect(places).call(Endpoints.stop)
+        } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
+            // Nothing listens; another reason why it cannot be reached is said as it is.
+            throw ControlError(
+                .noAgent, "The agent is not running, so there is nothing to stop.", path: places.socket)
+        }
         try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
         try context.remark(translated("The agent has stopped."))
     }

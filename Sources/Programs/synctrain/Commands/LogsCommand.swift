@@ -9,9 +9,10 @@ struct LogsCommand: RunnableCommand {
             commandName: "logs", abstract: translated("Show the background agent's log, or follow its events."),
             discussion: translated(
                 """
-                Without -f: the log of an agent started with `synctrain agent start`. An agent under systemd logs to the \
-                journal: journalctl --user -u synctrain. With -f on a terminal: the newest lines of the running agent's \
-                log, and new ones. With -f elsewhere or with --json: one line of JSON for each event.
+                Without -f: the log of an agent started with `synctrain agent start`, on a terminal in local time, elsewhere \
+                and with --json as it is written. An agent under systemd logs to the journal: journalctl --user -u synctrain. \
+                With -f on a terminal: the newest lines of the running agent's log, and new ones. With -f elsewhere or with \
+                --json: one line of JSON for each event.
                 """))
     }
 
@@ -32,9 +33,15 @@ struct LogsCommand: RunnableCommand {
                 .noSuchPath, "\(path): no log. Under systemd, run journalctl --user -u synctrain.", path: path)
         }
         defer { try? file.close() }
+        var text = LogFileText(style: context.style)
         while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
-            try context.output.write(bytes: [UInt8](chunk))
+            if isForPeople {
+                for line in text.take(chunk) { try context.output.print(line) }
+            } else {
+                try context.output.write(bytes: [UInt8](chunk))
+            }
         }
+        if let last = text.rest { try context.output.print(last) }
     }
 
     private func followEvents(in context: CommandContext) async throws {
@@ -55,9 +62,60 @@ struct LogsCommand: RunnableCommand {
     }
 
     /// A line of the log with its time as people here read it.
-    static func line(_ record: LogRecord, _ style: Style) -> String {
-        let extras = record.metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        return "\(Timestamp.precise(record.time))  \(Table.pad(record.level.rawValue, to: 8))  "
-            + style.name(record.message + extras)
+    private static func line(_ record: LogRecord, _ style: Style) -> String {
+        LogFileText.line(record.time, record.level.rawValue, record.message, record.metadata, style)
+    }
+}
+
+/// The log that an agent wrote to a file, as lines for people. Pure.
+struct LogFileText {
+    /// What is longer is shown in pieces.
+    private static let lineLimit = 1 << 20
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    let style: Style
+    /// Of a line whose end has not come.
+    private var begun: [UInt8] = []
+
+    init(style: Style) { self.style = style }
+
+    /// The lines that end in these bytes.
+    mutating func take(_ bytes: some Sequence<UInt8>) -> [String] {
+        var lines: [String] = []
+        for byte in bytes {
+            if byte != Self.lineFeed { begun.append(byte) }
+            guard byte == Self.lineFeed || begun.count >= Self.lineLimit else { continue }
+            lines.append(shown(begun))
+            begun.removeAll(keepingCapacity: true)
+        }
+        return lines
+    }
+
+    /// The last line if it has no end.
+    var rest: String? { begun.isEmpty ? nil : shown(begun) }
+
+    /// A line as `LineLogHandler` writes it, with its time as people here read it; any other as it is.
+    private func shown(_ bytes: [UInt8]) -> String {
+        if bytes.first == UInt8(ascii: "{"),
+            var fields = try? JSONDecoder().decode([String: String].self, from: Data(bytes)),
+            let time = fields.removeValue(forKey: "time"), let level = fields.removeValue(forKey: "level"),
+            let message = fields.removeValue(forKey: "message")
+        {
+            return Self.line(time, level, message, fields, style)
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard words.count == 2, Timestamp.seconds(String(words[0])) != nil,
+            let level = words[1].split(separator: " ").first
+        else { return style.name(text) }
+        let message = words[1].dropFirst(level.count).drop { $0 == " " }
+        return Self.line(String(words[0]), String(level), String(message), [:], style)
+    }
+
+    static func line(
+        _ time: String, _ level: String, _ message: String, _ fields: [String: String], _ style: Style
+    ) -> String {
+        let extras = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return "\(Timestamp.precise(time))  \(Table.pad(level, to: 8))  " + style.name(message + extras)
     }
 }

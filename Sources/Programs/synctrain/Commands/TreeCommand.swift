@@ -30,7 +30,8 @@ struct TreeCommand: RunnableCommand {
             let printer = EntryPrinter(output: context.output)
             let limit = depth
             let base = try await agent.call(Endpoints.stat, reference).path
-            try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: true)) { entry in
+            try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: true, sort: .natural)) {
+                entry in
                 if let limit, TreeDrawing.level(of: entry.path, below: base) > limit { return }
                 try printer.printJSON(entry)
             }
@@ -62,7 +63,7 @@ struct TreeDrawing: Sendable {
         if let depth, level > depth { return }
         let collected = EntryCollection()
         let reference = PathReference(text: "\(directory.folder):\(directory.path)", workingDirectory: "/")
-        try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: false)) { collected.add($0) }
+        try await agent.call(Endpoints.list, ListQuery(path: reference, sort: .natural)) { collected.add($0) }
         let entries = collected.entries
         let rendering = EntryRendering(style: style)
         for (index, entry) in entries.enumerated() {

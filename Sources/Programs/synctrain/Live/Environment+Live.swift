@@ -60,6 +60,7 @@ extension CommandEnvironment {
                     let old = try file.load()
                     let edits = try old.edits(applying: change, userHome: places.userHome)
                     try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
+                    try old.checkPath(edits, of: change, places: places)
                     let new = try file.apply(edits)
                     return try old.answer(to: change, in: new, since: nil)
                 }

@@ -136,7 +136,7 @@ struct RadioDemo {
                     try say("tablet: found laptop nearby (\(laptop.transport)\(signal)); dialling it.")
                     try await agents.first { $0.name == name }?.agent.call(
                         Endpoints.answerPairing, .dial(address: laptop.address))
-                case .code(let code, _, _, _):
+                case .code(let code, _, _, _, _):
                     codes[name] = code
                     try say("\(name) shows \(code.prefix(3)) \(code.suffix(3)). Does the other one show the same?")
                     guard codes.count == agents.count else { continue }

@@ -9,8 +9,14 @@ struct StatusRendering: Sendable {
 
     /// - Parameter pending: pending devices and folders; the status only counts them.
     func lines(_ status: AgentStatus, pending: PendingList? = nil) -> [String] {
+        let isNarrow = NarrowText.isNeeded(style.width)
         var rows = [
-            [translated("device"), "\(status.device) (\(style.name(status.name)))"],
+            [
+                translated("device"),
+                isNarrow
+                    ? "\(style.name(status.name)) (\(Self.short(status.device)))"
+                    : "\(status.device) (\(style.name(status.name)))",
+            ],
             [translated("agent"), translated("\(status.version), since \(Timestamp.local(status.startedAt))")],
             [
                 translated("listening"),
@@ -18,7 +24,10 @@ struct StatusRendering: Sendable {
             ],
         ]
         if let http = status.http { rows.append([translated("page"), http]) }
-        var lines = Table.lines(rows)
+        var lines =
+            isNarrow
+            ? NarrowText.pairs(rows.map { (key: $0[0], value: $0[1]) }, width: style.width ?? NarrowText.limit)
+            : Table.lines(rows)
         if let fingerprint = status.httpFingerprint {
             lines.append(translated("certificate of the page: SHA-256 \(fingerprint)"))
         }
@@ -47,7 +56,13 @@ struct StatusRendering: Sendable {
             lines += ["", style.heading(translated("Transfers"))]
             lines += transfers(status.transfers, status.devices)
         }
-        return lines
+        return fitted(lines)
+    }
+
+    /// Lines that are longer than a narrow terminal is wide, broken between words.
+    private func fitted(_ lines: [String]) -> [String] {
+        guard let width = style.width, NarrowText.isNeeded(width) else { return lines }
+        return lines.flatMap { NarrowText.wrapped($0, to: width) }
     }
 
     func folders(_ folders: [FolderStatus]) -> [String] {
@@ -62,7 +77,7 @@ struct StatusRendering: Sendable {
                 needs(folder), style.name(folder.path),
             ]
         }
-        var lines = Table.lines([heading] + rows, width: style.width)
+        var lines = Table.fitting([heading] + rows, width: style.width)
         for folder in folders {
             let name = style.name(folder.id)
             lines += remarks(folder).map { "\(name): \($0)" }
@@ -74,7 +89,7 @@ struct StatusRendering: Sendable {
                 lines.append(translated("  and \(Quantity.names(rest)) more"))
             }
         }
-        return lines
+        return fitted(lines)
     }
 
     /// What the folder's row has no column for.
@@ -188,7 +203,7 @@ struct StatusRendering: Sendable {
                 Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
             ]
         }
-        var lines = Table.lines(
+        var lines = Table.fitting(
             [heading] + rows, alignments: [.left, .left, .left, .left, .left, .right, .right],
             width: style.width)
         for device in devices {
@@ -202,7 +217,7 @@ struct StatusRendering: Sendable {
             guard let remark = Self.isConnected(device) ? Self.detour(device) : Self.remark(device) else { continue }
             lines.append("\(style.name(Self.name(device.name, device.id))): \(style.name(remark))")
         }
-        return lines
+        return fitted(lines)
     }
 
     /// Whether it is connected to stay: one that has not accepted this device is so for a moment, again and again.
@@ -266,30 +281,33 @@ struct StatusRendering: Sendable {
     }
 
     func pending(_ devices: [PendingDevice]) -> [String] {
-        Table.lines(
+        Table.fitting(
             [["id", translated("name"), translated("address"), translated("last seen")]]
                 + devices.map { [$0.id, style.name($0.name), style.name($0.address), Timestamp.local($0.lastSeen)] },
             width: style.width)
     }
 
     func pending(_ folders: [PendingFolder]) -> [String] {
-        Table.lines(
+        Table.fitting(
             [[translated("folder"), translated("label"), translated("device"), translated("last seen")]]
                 + folders.map { [style.name($0.id), style.name($0.label), $0.device, Timestamp.local($0.lastSeen)] },
             width: style.width)
     }
 
     private func transfers(_ transfers: [TransferStatus], _ devices: [DeviceStatus]) -> [String] {
-        Table.lines(
-            transfers.map { transfer in
-                let names = transfer.holders.map { id in devices.first { $0.id == id }?.name ?? Self.short(id) }
-                return [
-                    "\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %",
-                    Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
-                    names.isEmpty ? "" : translated("from \(style.name(names.joined(separator: ", ")))"),
-                    pace(transfer),
-                ]
-            }, alignments: [.right, .right], width: style.width)
+        let rows = transfers.map { transfer in
+            let names = transfer.holders.map { id in devices.first { $0.id == id }?.name ?? Self.short(id) }
+            return [
+                "\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %",
+                Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
+                names.isEmpty ? "" : translated("from \(style.name(names.joined(separator: ", ")))"),
+                pace(transfer),
+            ]
+        }
+        guard NarrowText.isNeeded(style.width) else {
+            return Table.lines(rows, alignments: [.right, .right], width: style.width)
+        }
+        return rows.flatMap { [$0[2], "  " + ($0[..<2] + $0[3...]).filter { !$0.isEmpty }.joined(separator: ", ")] }
     }
 
     private func pace(_ transfer: TransferStatus) -> String {

@@ -29,6 +29,19 @@ final class InputLines: Sendable {
         }
     }
 
+    /// The next byte; nil at the end of the input. For a terminal that hands over each key at once. Throws `CancellationError`.
+    @Sendable func nextByte() async throws -> UInt8? {
+        while true {
+            if let byte = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return byte }
+            try Task.checkCancellation()
+            switch await Self.read() {
+            case .bytes(let bytes): waiting.withLock { $0 += bytes }
+            case .nothing: break
+            case .end: return nil
+            }
+        }
+    }
+
     private func takeLine() -> String? {
         waiting.withLock { bytes in
             let end = bytes.firstIndex(of: UInt8(ascii: "\n"))

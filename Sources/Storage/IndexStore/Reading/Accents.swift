@@ -1,7 +1,7 @@
 /// Letters without their accents, so that `Cafe` finds `Café`.
-enum Accents {
+package enum Accents {
     /// `text`, which is in lower case, with Latin letters without their accents and without accents that are characters of their own.
-    static func removed(from text: String) -> String {
+    package static func removed(from text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars where !(0x300...0x36F).contains(scalar.value) {
             result.append(letters[scalar] ?? scalar)

@@ -1,6 +1,7 @@
 import BlockExchange
 import Cryptography
 import Glibc
+import Phrases
 
 /// Makes a directory into a folder's root: the directory, its marker and, in selective mode, an empty selection.
 package enum FolderPreparation {
@@ -22,6 +23,47 @@ package enum FolderPreparation {
     package static func prepare(
         _ folder: FolderConfiguration, others: [FolderConfiguration], places: AgentPlaces
     ) throws(ConfigurationError) {
+        try check(folder, others: others, places: places)
+        if try !isDirectory(folder.path) { try makeRoot(folder.path) }
+        // The marker comes last: a root with a marker has its selection.
+        let ignores = folder.path + "/" + ignoreFile
+        var status = stat()
+        if folder.mode == .selective, lstat(ignores, &status) != 0 {
+            try StoredFile.write(Array(emptySelection.utf8), to: ignores, mode: 0o644, isReplacing: false)
+        }
+        try makeMarker(folder)
+    }
+
+    /// Checks that the files of a folder are at the path that it is to have from now on; makes nothing.
+    ///
+    /// - Parameter old: its path until now.
+    /// - Throws: `folderRefused`, `nestedFolder` or `duplicate` as `prepare`, and `folderRefused` for a directory that is missing or
+    ///   has no marker; `noPermission` for one that this user may not use.
+    package static func checkMoved(
+        _ folder: FolderConfiguration, from old: String, others: [FolderConfiguration], places: AgentPlaces
+    ) throws(ConfigurationError) {
+        try check(folder, others: others, places: places)
+        guard try isDirectory(folder.path) else {
+            throw ConfigurationError(
+                .folderRefused,
+                "there is no such directory; move \(old) there first, or mount its disk",
+                file: folder.path)
+        }
+        var status = stat()
+        guard lstat(folder.path + "/" + marker, &status) == 0 else {
+            throw ConfigurationError(
+                .folderRefused,
+                Phrase(
+                    "this directory has no \(marker), so it is not the one of the folder; move all of \(old) there first, hidden "
+                        + "files too, or remove the folder and add it again to begin with another directory"),
+                file: folder.path)
+        }
+    }
+
+    /// What a path must be for a folder, whether there is something or not.
+    private static func check(
+        _ folder: FolderConfiguration, others: [FolderConfiguration], places: AgentPlaces
+    ) throws(ConfigurationError) {
         if let (_, problem) = folder.problem() { throw problem.at(nil) }
         var real = folder
         real.path = resolved(folder.path)
@@ -40,22 +82,17 @@ package enum FolderPreparation {
                 "the directory holds this device's private key, which must not be shared; choose another directory",
                 file: folder.path)
         }
+    }
+
+    /// Whether there is a directory that this user may use; false if there is nothing.
+    private static func isDirectory(_ path: String) throws(ConfigurationError) -> Bool {
         var status = stat()
-        if stat(folder.path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFDIR else {
-                throw ConfigurationError(
-                    .folderRefused, "this is a file; choose a directory or a new name", file: folder.path)
-            }
-            guard access(folder.path, R_OK | W_OK | X_OK) == 0 else { throw StoredFile.failure(.use, folder.path) }
-        } else {
-            try makeRoot(folder.path)
+        guard stat(path, &status) == 0 else { return false }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw ConfigurationError(.folderRefused, "this is a file; choose a directory or a new name", file: path)
         }
-        // The marker comes last: a root with a marker has its selection.
-        let ignores = folder.path + "/" + ignoreFile
-        if folder.mode == .selective, lstat(ignores, &status) != 0 {
-            try StoredFile.write(Array(emptySelection.utf8), to: ignores, mode: 0o644, isReplacing: false)
-        }
-        try makeMarker(folder)
+        guard access(path, R_OK | W_OK | X_OK) == 0 else { throw StoredFile.failure(.use, path) }
+        return true
     }
 
     /// The user's data, so the user's umask decides who may read it.
@@ -77,7 +114,10 @@ package enum FolderPreparation {
         }
     }
 
-    private static func makeMarker(_ folder: FolderConfiguration) throws(ConfigurationError) {
+    /// Makes the marker, with a text that says what it is; nothing if there is one.
+    ///
+    /// - Throws: `noPermission`, `noSpace` or `failed`.
+    package static func makeMarker(_ folder: FolderConfiguration) throws(ConfigurationError) {
         let directory = folder.path + "/" + marker
         var status = stat()
         guard lstat(directory, &status) != 0 else { return }

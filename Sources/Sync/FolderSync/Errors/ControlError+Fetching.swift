@@ -27,11 +27,12 @@ extension ControlError {
                 "\(file): \(reason); `synctrain whereis` lists the devices that have it; connect one of them and fetch again",
                 isRetryable: true, path: file)
         case .noSpace(let target, let needed, let free, let floor):
+            let (more, left) = (ByteText.size(needed), ByteText.size(Int64(clamping: free)))
             self.init(
                 .noSpace,
                 floor > 0
-                    ? "\(target) needs \(needed) more bytes and its disk has \(free) free of which \(floor) must stay free; free some space and fetch again"
-                    : "\(target) needs \(needed) more bytes and its disk has \(free) free; free some space and fetch again",
+                    ? "\(target) needs \(more) more and its disk has \(left) free, of which \(ByteText.size(Int64(clamping: floor))) must stay free; free some space and fetch again"
+                    : "\(target) needs \(more) more and its disk has \(left) free; free some space and fetch again",
                 isRetryable: true, path: path ?? target)
         case .targetExists(let target, let file, let occupant):
             let text: Phrase =

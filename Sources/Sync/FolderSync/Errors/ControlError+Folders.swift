@@ -109,11 +109,16 @@ extension ControlError {
                     ? "no version of \(id):\(path) was archived then or later; the current version is the one from that time"
                     : "\(id):\(path): no archived version; `synctrain versions list` shows what is archived",
                 path: path)
+        case .keepsNoVersions(let path):
+            self.init(
+                .noSuchPath,
+                "\(id):\(path): no archived version, and this folder keeps none; `synctrain folder set \(id) versions=simple` "
+                    + "keeps what other devices replace or delete from now on", path: path)
         case .wouldReplace(let path, let size, let archived, let isArchiving):
             let fate = isArchiving ? "archived" : "deleted"
             self.init(
                 .confirmationNeeded,
-                "\(id):\(path) exists, with \(size) bytes; the version archived at \(archived) replaces it, "
+                "\(id):\(path) exists, with \(ByteText.size(size)); the version archived at \(archived) replaces it, "
                     + "and the current one is \(fate). Go on?", path: path)
         case .noSpace(let path):
             self.init(.noSpace, "not enough free space for \(id):\(path); free some space", path: path)

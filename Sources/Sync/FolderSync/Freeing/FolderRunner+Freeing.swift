@@ -59,7 +59,8 @@ extension FolderRunner {
         let answer = try await free(FreeStep(until: wanted, among: folder.place.whileSpace))
         guard let freeing = answer.outcome.freeing, freeing.freedFiles > 0 else { return }
         folder.logger.notice(
-            "freed \(freeing.freedFiles) files, \(freeing.freedBytes) bytes, to keep \(wanted) bytes free")
+            "freed \(freeing.freedFiles) files, \(ByteText.size(freeing.freedBytes)), to keep \(ByteText.size(wanted)) free"
+        )
     }
 
     /// Runs `body` while promises that it gathers are kept; then those that it did not need are released.

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AgentContext
 import ControlAPI
 import FileAccess
@@ -18,11 +19,11 @@ extension FolderRunner {
             throw FolderError.notHalted
         }
         if [.rootMissing, .markerMissing].contains(halt.reason) {
-            let path = boards.places.configuration.path
+            let configuration = boards.places.configuration
             guard !isDryRun else { return FolderActionOutcome(folder: id.rawValue, action: .repair, isDryRun: true) }
             try await tools.threads.runIfActive {
-                let root = try RootDirectory(creating: path)
-                try root.createDirectories(try RelativePath(parsing: FolderPlace.marker))
+                _ = try RootDirectory(creating: configuration.path)
+                try FolderPreparation.makeMarker(configuration)
             }
         }
         guard isDryRun || halt.reason != .selection else { throw halt }

@@ -85,7 +85,7 @@ extension FolderRunner {
         try await readDamaged()
         let (tally, damaged) = (outcome.tally, boards.scrub.allDamaged.count)
         tools.logger.notice(
-            "scrub: \(tally.files) files, \(tally.bytes) bytes checked, \(damaged) damaged, \(outcome.changed) to be scanned"
+            "scrub: \(tally.files) files, \(ByteText.size(tally.bytes)) checked, \(damaged) damaged, \(outcome.changed) to be scanned"
         )
         return outcome
     }
@@ -97,7 +97,8 @@ extension FolderRunner {
             let (placement, fetched) = try await repair.stage()
             switch try await place([[placement]]).first?.1 {
             case .done:
-                tools.logger.notice("scrub: \(file.name) was repaired; \(fetched) bytes came from other devices")
+                tools.logger.notice(
+                    "scrub: \(file.name) was repaired; \(ByteText.size(fetched)) came from other devices")
                 return fetched
             case .failed(let error): throw error
             case .outdated: throw FetchError.outdated(file.name)

@@ -124,9 +124,7 @@ package struct RestoreVersionStep: FolderStep {
     ///   disk without room.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RestoredVersion {
         let path = try RelativePath(parsing: path)
-        guard !path.isInternal, !path.isTemporary, !folder.selection.isLeftOut(path.text) else {
-            throw FolderError.notSelected(path.text)
-        }
+        guard !path.isInternal, !path.isTemporary else { throw FolderError.notSelected(path.text) }
         let (archive, version, present) = try await find(path, folder)
         // What would be in the staged file alone is lost if the process dies: so nothing gives way in the archive.
         let replaced = try await folder.placeCopy(
@@ -142,11 +140,19 @@ package struct RestoreVersionStep: FolderStep {
         _ path: RelativePath, _ folder: FolderContext
     ) async throws -> (VersionArchive, VersionArchive.Version, FileAccess.FileStatus?) {
         let (root, access, time, isConfirmed) = (folder.root, folder.archive, time, isConfirmed)
+        let isSelected = !folder.selection.isLeftOut(path.text)
         let freeBytes = try folder.freeBytes()
         return try await folder.onDisk {
-            guard let archive = try access.open(isCreating: false),
-                let version = try archive.versions(of: path).version(at: time)
-            else { throw FolderError.noVersion(path.text, isAtTime: time != nil) }
+            let archive = try access.open(isCreating: false)
+            let versions = try archive?.versions(of: path) ?? []
+            guard !versions.isEmpty || access.settings.kind != .none else {
+                throw FolderError.keepsNoVersions(path.text)
+            }
+            guard let archive, let version = versions.version(at: time) else {
+                throw FolderError.noVersion(path.text, isAtTime: time != nil && !versions.isEmpty)
+            }
+            // Only now: without a version, selecting the file would not help.
+            guard isSelected else { throw FolderError.notSelected(path.text) }
             let present = try root.status(of: path)
             if let present {
                 guard present.type != .directory else { throw FolderError.isDirectory(path.text) }

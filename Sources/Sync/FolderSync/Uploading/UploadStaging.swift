@@ -63,7 +63,8 @@ package struct UploadStaging: Sendable {
             let count = staged.resumedByteCount
             guard offset == count else { throw ControlError.wrongUploadOffset(count, offset) }
             guard Int64(bytes.count) <= size.subtractingClamped(min(count, size)) else {
-                throw ControlError(.tooLarge, "The file has \(size) bytes, and more were sent. Begin the upload again.")
+                throw ControlError(
+                    .tooLarge, "The file has \(ByteText.size(size)), and more was sent. Begin the upload again.")
             }
             guard try folder.freeBytes() > UInt64(bytes.count) else { throw FolderError.noSpace(path.text) }
             try staged.write(bytes, at: offset)

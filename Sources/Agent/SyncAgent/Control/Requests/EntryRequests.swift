@@ -20,17 +20,16 @@ struct EntryRequests: RequestGroup {
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.stat) { try await entries.stat($0) }
         table.on(Endpoints.entryPage) { try await page($0) }
-        table.on(Endpoints.list) { try await list($0.path, isRecursive: $0.isRecursive, emit: $1) }
+        table.on(Endpoints.list) { try await list($0, emit: $1) }
         table.on(Endpoints.searchPage) { try await search($0) }
         table.on(Endpoints.search) { try await search($0, emit: $1) }
         table.on(Endpoints.thumbnail) { try await thumbnail($0) }
     }
 
-    private func list(
-        _ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void
-    ) async throws {
-        let (folder, path) = try finder.resolve(path)
-        try await entries.reader(folder).list(path, isRecursive: isRecursive, emit: emit)
+    private func list(_ query: ListQuery, emit: @Sendable (Entry) async throws -> Void) async throws {
+        let (folder, path) = try finder.resolve(query.path)
+        let order = EntryOrder(sort: query.sort, isDescending: query.isDescending)
+        try await entries.reader(folder).list(path, isRecursive: query.isRecursive, order: order, emit: emit)
     }
 
     private func search(_ query: FindQuery, emit: @Sendable (Entry) async throws -> Void) async throws {

@@ -96,6 +96,9 @@ struct FetchRequests: RequestGroup {
             return try await fetching.threads.runIfActive {
                 creating ? try RootDirectory(creating: path) : try RootDirectory(path: path)
             }
+        } catch let error as FileAccessError where error.code == .notFound && !creating {
+            // No rescan finds a directory outside of the folders.
+            throw ControlError(.noSuchPath, "\(path): no such directory; create it first", path: path)
         } catch let error as FileAccessError {
             throw ControlError(error, path: path)
         }

@@ -109,6 +109,7 @@ struct SettingsRequests: RequestGroup {
             let old = turn.current
             let edits = try old.edits(applying: change, userHome: places.userHome)
             try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
+            try old.checkPath(edits, of: change, places: places)
             try await turn.edit(edits)
             return try old.answer(to: change, in: turn.current, since: configuration.atStart)
         }
