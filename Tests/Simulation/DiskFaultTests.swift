@@ -65,6 +65,39 @@ import Testing
         }
     }
 
+    /// From some moment on all calls fail, then the power is lost: what the disk still showed of a file that came, and has lost
+    /// now, was not deleted by its user.
+    @Test func whatADiskLosesAfterItFailedIsNotDeleted() async throws {
+        var failures = 0
+        for moment in 1..<60 {
+            let failed = Flag()
+            try await Simulation.run(seed: UInt64(moment), weather: .init(agentCount: 2)) { simulation in
+                let (first, second) = (simulation.agents[0], simulation.agents[1])
+                #expect(first.files.makeDirectory("d"))
+                for name in ["f", "d/g"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+                #expect(try await simulation.settle() == [])
+                for name in ["e", "d/f"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+                #expect(first.files.write(Array("new".utf8), to: "f"))
+                simulation.hideRealTimes(first)
+                let wanted = first.files.tree()
+                try await simulation.tell(first, second)
+                second.disk.planFailure(EIO, after: moment, isLasting: true)
+                for _ in 0..<3 {
+                    await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
+                    await simulation.pass(.seconds(10))
+                }
+                if second.disk.endFailure() != nil { failed.set() }
+                second.disk.kill(.powerLost)
+                await second.drop()
+                #expect(try await simulation.settle() == [])
+                #expect(first.files.tree() == wanted && second.files.tree() == wanted, "after \(moment)")
+                #expect(simulation.trace.violations == [])
+            }
+            if failed.isSet { failures += 1 } else { break }
+        }
+        #expect(failures > 10, "it failed \(failures) times only")
+    }
+
     /// The disk with the folder is unmounted: what is there then is an empty directory, or nothing.
     @Test(arguments: [true, false]) func nothingIsTakenForDeletedWhenTheDiskIsGone(hasMountPoint: Bool) async throws {
         try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in

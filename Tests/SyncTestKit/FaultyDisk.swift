@@ -35,6 +35,8 @@ package final class FaultyDisk: DiskInterposer {
         var number: CInt
         /// Changes before it.
         var remaining: Int
+        /// Whether all after it fail, too.
+        var isLasting: Bool
         /// What it was, once it has failed.
         var words: String?
     }
@@ -103,9 +105,9 @@ package final class FaultyDisk: DiskInterposer {
 
     package func planNoEnd() { state.withLock { $0.remaining = nil } }
 
-    /// Lets one of the next changes fail with `number`; those before and after it are made.
-    package func planFailure(_ number: CInt, after changes: Int) {
-        state.withLock { $0.failure = Failure(number: number, remaining: changes) }
+    /// Lets one of the next changes fail with `number`, and all after it if it is to last; those before it are made.
+    package func planFailure(_ number: CInt, after changes: Int, isLasting: Bool = false) {
+        state.withLock { $0.failure = Failure(number: number, remaining: changes, isLasting: isLasting) }
     }
 
     /// Ends that. Gives the change that failed, in words; nil if there were too few.
@@ -197,10 +199,10 @@ package final class FaultyDisk: DiskInterposer {
             state.remaining = remaining - 1
         }
         if crossesDisks(change, state.otherDisk) { return (.fail(EXDEV), "\(words): other disk", hasDied) }
-        if let failure = state.failure, failure.words == nil {
+        if let failure = state.failure, failure.words == nil || failure.isLasting {
             state.failure?.remaining -= 1
             if failure.remaining <= 0 {
-                state.failure?.words = words
+                state.failure?.words = failure.words ?? words
                 return (.fail(failure.number), "\(words): errno \(failure.number)", hasDied)
             }
         }

@@ -53,9 +53,10 @@ package struct ScanStep: FolderStep {
         }
         try await SettleGroupsStep().run(folder, &work)
 
+        let placed = try await folder.index.store.placing(in: folder.id)
         var changes = ScannedChanges(
-            folder: folder, placed: try await folder.index.store.placing(in: folder.id), isWhole: paths == nil,
-            followed: rounds.moves.map(\.from))
+            folder: folder, placed: placed, isPlacedDurable: try await isDurable(placed, folder),
+            isWhole: paths == nil, followed: rounds.moves.map(\.from))
         let report = try await collect(folder, paths, &changes, &work)
         try await MountWatch(folder: folder).hold(&changes, &work)
         if rounds.count < Self.roundLimit {
@@ -98,6 +99,13 @@ package struct ScanStep: FolderStep {
             changed: changes.changedCount, deleted: changes.deletedCount, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems), problemList: changes.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    /// Makes what was put into its place, and never settled, survive a loss of power; false if the disk fails again. Were it
+    /// announced, and gone after such a loss, others would take that for a deletion.
+    private func isDurable(_ placed: [String: FileInfo], _ folder: FolderContext) async throws -> Bool {
+        guard !placed.isEmpty else { return true }
+        return try await folder.onDisk { (try? folder.root.synchronizeFileSystem()) != nil }
     }
 
     /// Scans, and writes into the index what was found, but for what is gone.

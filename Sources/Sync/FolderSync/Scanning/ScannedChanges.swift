@@ -17,6 +17,8 @@ struct ScannedChanges: Sendable {
     private let folder: FolderContext
     /// What was about to be put into its place when this device last noted it.
     let placed: [String: FileInfo]
+    /// Whether what is at these names now survives a loss of power. Else nothing is announced of them.
+    private let isPlacedDurable: Bool
     private let isWhole: Bool
     /// Names that lines of the selection have followed to others.
     private let followed: PathSet
@@ -43,21 +45,28 @@ struct ScannedChanges: Sendable {
     private var created = 0
     private var others: [LocalChange] = []
 
-    init(folder: FolderContext, placed: [String: FileInfo], isWhole: Bool, followed: [String]) {
+    init(
+        folder: FolderContext, placed: [String: FileInfo], isPlacedDurable: Bool, isWhole: Bool, followed: [String]
+    ) {
         self.folder = folder
         self.placed = placed
+        self.isPlacedDurable = isPlacedDurable
         self.isWhole = isWhole
         self.followed = PathSet(followed)
     }
 
     /// The same with nothing gathered.
     var emptied: ScannedChanges {
-        ScannedChanges(folder: folder, placed: [:], isWhole: isWhole, followed: [])
+        ScannedChanges(folder: folder, placed: [:], isPlacedDurable: true, isWhole: isWhole, followed: [])
     }
 
     mutating func take(_ findings: [Finding], _ work: inout FolderWork) async throws {
         var observations: [Seen] = []
         for finding in findings {
+            if !isPlacedDurable, placed[finding.name] != nil {
+                if let path = RelativePath(finding.name) { again.insert(path) }
+                continue
+            }
             switch finding {
             case .changed(let entry) where !takesAnnouncement(of: entry.name):
                 // What is open is scanned when it is closed, and when it has been open for long.
@@ -140,7 +149,7 @@ struct ScannedChanges: Sendable {
             }
             if isWhole { work.memory.confirmsDeletions = false }
         }
-        if isWhole { settled.formUnion(placed.keys) }
+        if isWhole, isPlacedDurable { settled.formUnion(placed.keys) }
         try await flush(&work)
         return verdict
     }
