@@ -71,8 +71,8 @@ simulation-test:
 	$(TEST_PROGRAM) --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
-	# Five files at a time: they wait for each other's programs more than they work.
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 5 --dist loadfile -p no:cacheprovider -m "not long" Tests/Interop
+	# Four files at a time: they wait for each other's programs more than they work.
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 4 --dist loadfile -p no:cacheprovider -m "not long" Tests/Interop
 
 browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
 	# Two files at a time, each with a browser and agents of its own.
@@ -139,10 +139,10 @@ network-lab: debug ## homes behind routers of each kind, real discovery servers 
 	$(SWIFT_BUILD) --product DiscoveryProbe --explicit-target-dependency-import-check error
 	$(SWIFT_BUILD) --product RelayProbe --explicit-target-dependency-import-check error
 	$(SWIFT_BUILD) --product PortMapProbe --explicit-target-dependency-import-check error
-	# Three at a time: they wait for each other's timers more than they work.
+	# Two at a time: they wait for each other's timers more than they work.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" NETWORK_LAB=required DISCOVERY_PROBE="$(DEBUG_BIN)/DiscoveryProbe" \
 	RELAY_PROBE="$(DEBUG_BIN)/RelayProbe" PORT_MAP_PROBE="$(DEBUG_BIN)/PortMapProbe" \
-	$(PYTHON) -m pytest -q -n 3 -p no:cacheprovider Tests/NetworkLab -m "not syncthings_alone"
+	$(PYTHON) -m pytest -q -n 2 -p no:cacheprovider Tests/NetworkLab -m "not syncthings_alone"
 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error

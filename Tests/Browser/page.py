@@ -102,8 +102,15 @@ class Page:
         """The one visible element of that role that assistive technology calls by that name."""
         selectors = {"button": "button, [role=button]", "link": "a[href]", "checkbox": "input[type=checkbox]",
                      "textbox": "input, textarea", "combobox": "select", "treeitem": "[role=treeitem]"}
-        found = [e for e in self.all(", ".join(f"{within} {s.strip()}" for s in selectors[role].split(",")))
-                 if e.is_displayed() and e.accessible_name.strip() == name]
+        for attempt in range(20):
+            # What is drawn anew while it is looked at is looked at once more.
+            try:
+                found = [e for e in self.all(", ".join(f"{within} {s.strip()}" for s in selectors[role].split(",")))
+                         if e.is_displayed() and e.accessible_name.strip() == name]
+                break
+            except StaleElementReferenceException:
+                if attempt == 19:
+                    raise
         assert len(found) == 1, f"{len(found)} {role}s are called {name!r}: {[e.accessible_name for e in found]}"
         return found[0]
 

@@ -960,6 +960,8 @@ def test_at_phone_width_at_200_percent_and_for_screen_readers(page, laptop, view
 def test_by_keyboard_alone(page, laptop, two):
     """From the beginning of the page to a folder that rests, without a mouse."""
     page.go("files")
+    # What has the focus while the page is still being put together loses it.
+    page.wait(lambda: "photos" in page.text("body"), "the folder in the page")
     page.script("document.activeElement.blur()")
 
     def reach(name, limit=60):
