@@ -79,7 +79,7 @@ import Testing
         try directory.write("", to: "file")
         let before = try directory.names()
         for (name, words) in [
-            ("missing", ["no such directory", "move /old there first"]),
+            ("missing", ["does not exist", "move /old there first"]),
             ("bare", [".stfolder", "move all of /old there"]),
             ("file", ["this is a file"]), ("home", ["private key"]),
         ] {

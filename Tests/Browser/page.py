@@ -103,7 +103,7 @@ class Page:
         selectors = {"button": "button, [role=button]", "link": "a[href]", "checkbox": "input[type=checkbox]",
                      "textbox": "input, textarea", "combobox": "select", "treeitem": "[role=treeitem]"}
         for attempt in range(20):
-            # What is drawn anew while it is looked at is looked at once more.
+            # The page may replace an element between finding it and reading it.
             try:
                 found = [e for e in self.all(", ".join(f"{within} {s.strip()}" for s in selectors[role].split(",")))
                          if e.is_displayed() and e.accessible_name.strip() == name]

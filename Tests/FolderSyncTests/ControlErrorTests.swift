@@ -20,7 +20,7 @@ import Testing
             FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 3 << 30, floor: 1 << 30), path: nil)
         #expect(
             floor.message
-                == "big.bin needs 4.8 MiB more and its disk has 3.0 GiB free, of which 1.0 GiB must stay free; "
+                == "big.bin needs 4.8 MiB more and its disk has 3.0 GiB free and must keep 1.0 GiB; "
                 + "free some space and fetch again")
         let folder = FolderConfiguration(id: FolderID("f"), path: "/f")
         let replaced = ControlError(

@@ -102,7 +102,7 @@ def test_a_folder_moves_only_to_where_its_files_are(lab, is_running):
     old, new = lab.path("old"), lab.path("new")
     agent.run("folder", "add", "f", old, "--mode", "full")
     before = read(agent.file("config.toml"))
-    for path, words in ((new, "no such directory; move " + old), (lab.directory("bare"), "has no .stfolder")):
+    for path, words in ((new, "this directory does not exist; move " + old), (lab.directory("bare"), "has no .stfolder")):
         result = agent.try_run("folder", "set", "f", f"path={path}")
         assert result.returncode == cli.USAGE and words in result.stderr.decode(), result
     assert read(agent.file("config.toml")) == before

@@ -86,7 +86,12 @@ import Testing
                     await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
                     await simulation.pass(.seconds(10))
                 }
-                if second.disk.endFailure() != nil { failed.set() }
+                let noted = try await second.process?.index.placing(in: SimulatedAgent.folder) ?? [:]
+                if second.disk.endFailure() != nil {
+                    failed.set()
+                    let words = try words(second)
+                    #expect(noted.isEmpty || words.contains { $0.contains("disk error") }, "after \(moment): \(words)")
+                }
                 second.disk.kill(.powerLost)
                 await second.drop()
                 #expect(try await simulation.settle() == [])

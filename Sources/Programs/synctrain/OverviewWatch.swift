@@ -66,11 +66,14 @@ private actor OverviewLooks {
     private var known: NextStep.Facts
     private var cost = Duration.zero
     private var asked = ContinuousClock.now
+    /// Whether the status has changed since what is selected was asked for.
+    private var isBehind = false
 
     init(_ facts: NextStep.Facts, _ agent: any AgentControl) { (known, self.agent) = (facts, agent) }
 
     func facts(_ status: AgentStatus) async throws -> NextStep.Facts {
-        guard status != known.status else { return known }
+        guard status != known.status || isBehind else { return known }
+        isBehind = true
         known.pending =
             (status.pending ?? 0) > 0
             ? try await agent.call(Endpoints.pending) : PendingList(devices: [], folders: [])
@@ -79,6 +82,7 @@ private actor OverviewLooks {
             known.take(try await agent.call(Endpoints.ready, ReadyQuery()).folders)
             asked = .now
             cost = asked - begun
+            isBehind = false
         }
         known.status = status
         return known

@@ -51,7 +51,7 @@ struct EntryReader: Sendable {
             .noSuchPath, "\(folder.id):\(path): not found; `synctrain search` finds names", path: path)
     }
 
-    /// The entry at `path` if it is no directory, else what is in it.
+    /// What is in the directory at `path`, or the entry itself for a file or link.
     func list(
         _ path: String, isRecursive: Bool, order: EntryOrder, emit: @Sendable (Entry) async throws -> Void
     ) async throws {

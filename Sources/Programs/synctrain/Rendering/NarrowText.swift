@@ -7,7 +7,7 @@ enum NarrowText {
     /// Behind these a word that is longer than a line is broken, if it must be.
     private static let breaks: Set<Character> = ["/", "-", "_", ",", ":", ".", "="]
 
-    /// Whether `width` columns are few; nil is no terminal.
+    /// Whether `width` columns are few. Pass nil for output that is not a terminal.
     static func isNeeded(_ width: Int?) -> Bool { width.map { $0 < limit } ?? false }
 
     /// The lines that `line` makes, broken between words.

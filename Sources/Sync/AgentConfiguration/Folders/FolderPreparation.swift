@@ -46,7 +46,7 @@ package enum FolderPreparation {
         guard try isDirectory(folder.path) else {
             throw ConfigurationError(
                 .folderRefused,
-                "there is no such directory; move \(old) there first, or mount its disk",
+                "this directory does not exist; move \(old) there first, or mount its disk",
                 file: folder.path)
         }
         var status = stat()

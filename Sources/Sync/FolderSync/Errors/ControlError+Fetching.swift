@@ -31,7 +31,7 @@ extension ControlError {
             self.init(
                 .noSpace,
                 floor > 0
-                    ? "\(target) needs \(more) more and its disk has \(left) free, of which \(ByteText.size(Int64(clamping: floor))) must stay free; free some space and fetch again"
+                    ? "\(target) needs \(more) more and its disk has \(left) free and must keep \(ByteText.size(Int64(clamping: floor))); free some space and fetch again"
                     : "\(target) needs \(more) more and its disk has \(left) free; free some space and fetch again",
                 isRetryable: true, path: path ?? target)
         case .targetExists(let target, let file, let occupant):

@@ -45,7 +45,7 @@ package enum FolderError: Error, Equatable, Sendable {
     case notInStep(String)
     case nothingMerged
     case noVersion(String, isAtTime: Bool)
-    /// There is no version, and the folder's settings say that none are to be kept.
+    /// The file has no versions, because the folder's settings keep none.
     case keepsNoVersions(String)
     /// Something is in the place: how large it is, when the version that replaces it was archived (local time), and whether
     /// what is there goes to the archive.

@@ -55,7 +55,7 @@ package struct ScanStep: FolderStep {
 
         let placed = try await folder.index.store.placing(in: folder.id)
         var changes = ScannedChanges(
-            folder: folder, placed: placed, isPlacedDurable: try await isDurable(placed, folder),
+            folder: folder, placed: placed, isPlacedDurable: try await isDurable(placed, folder, &work),
             isWhole: paths == nil, followed: rounds.moves.map(\.from))
         let report = try await collect(folder, paths, &changes, &work)
         try await MountWatch(folder: folder).hold(&changes, &work)
@@ -103,9 +103,19 @@ package struct ScanStep: FolderStep {
 
     /// Makes what was put into its place, and never settled, survive a loss of power; false if the disk fails again. Were it
     /// announced, and gone after such a loss, others would take that for a deletion.
-    private func isDurable(_ placed: [String: FileInfo], _ folder: FolderContext) async throws -> Bool {
+    private func isDurable(
+        _ placed: [String: FileInfo], _ folder: FolderContext, _ work: inout FolderWork
+    ) async throws -> Bool {
         guard !placed.isEmpty else { return true }
-        return try await folder.onDisk { (try? folder.root.synchronizeFileSystem()) != nil }
+        do {
+            try await folder.onDisk { try folder.root.synchronizeFileSystem() }
+            return true
+        } catch let error as FileAccessError {
+            for name in placed.keys.sorted().prefix(FolderStatus.problemLimit) {
+                work.effects.problems.noteFound(error.text(from: "\(folder.id):"), at: name)
+            }
+            return false
+        }
     }
 
     /// Scans, and writes into the index what was found, but for what is gone.
