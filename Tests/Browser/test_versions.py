@@ -151,6 +151,8 @@ def test_ticks_can_be_undone(shown, setting):
     said(page, "6 B were freed: other devices have them.")
     assert read(setting.here(PICKED, "Papers/letter.txt")) is None
     assert read(setting.there(PICKED, "Papers/letter.txt")) == b"first\n"
+    # What is said is said of a list that shows it: the next press means what its box shows.
+    assert not page.named("Keep Papers on this device", "checkbox").get_property("checked")
     page.click("Keep Papers on this device", "checkbox")
     wait_until(lambda: read(lines) == kept and read(setting.here(PICKED, "Papers/letter.txt")) == b"first\n", 30, "it is kept again")
     page.wait(lambda: page.named("Keep Papers on this device", "checkbox").get_property("checked"), "the box says so")

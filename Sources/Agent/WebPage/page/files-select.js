@@ -179,11 +179,11 @@ async function restoring(app, done, changed) {
       restored += 1;
     }
     const files = done.folders.reduce((all, folder) => all + folder.files, 0);
+    await changed?.();
     app.say(restored < files
       ? plural(files, "{2} of {1} file restored; of the others no version is archived on this device.",
         "{2} of {1} files restored; of the others no version is archived on this device.", number(restored))
       : plural(restored, "{1} file restored on all devices.", "{1} files restored on all devices."));
-    changed?.();
   };
 }
 

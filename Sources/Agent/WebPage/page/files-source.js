@@ -26,6 +26,7 @@ export class PagedSource {
     this.wanted = [0];
     this.generation = 0;
     this.isClosed = false;
+    this.waiting = [];
   }
 
   /** The entry, or undefined if it is not known yet. */
@@ -68,13 +69,16 @@ export class PagedSource {
     this.#pump();
   }
 
-  /** All may be different now: what is seen is asked for again. */
+  /** All may be different now: what is seen is asked for again. Ends when it is there, or cannot be had. */
   refresh() {
     this.generation += 1;
     this.error = null;
     for (const controller of this.running.values()) controller.abort();
     this.running.clear();
-    this.#pump();
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+      this.#pump();
+    });
   }
 
   close() {
@@ -82,9 +86,15 @@ export class PagedSource {
     for (const controller of this.running.values()) controller.abort();
     this.running.clear();
     this.pages.clear();
+    this.#pump();
   }
 
   #pump() {
+    this.#askForWanted();
+    if (this.running.size === 0) for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  #askForWanted() {
     if (this.isClosed || this.error) return;
     for (const [page, controller] of this.running) {
       if (this.wanted.includes(page)) continue;

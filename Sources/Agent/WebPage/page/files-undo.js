@@ -35,7 +35,7 @@ function isOnlyThis(before, after, { removed, added }) {
 
 /**
  * What takes a change back, or undefined where that cannot be had. The selection of before is written over the one that the change
- * made, so that what somebody else has changed since is not lost. `done()` is called afterwards.
+ * made, so that what somebody else has changed since is not lost. It is said when `done()`, which shows what is now, has ended.
  */
 export async function undoing(app, { entries, before, answer, selects }, done) {
   if (!answer.folders) return undefined;
@@ -65,8 +65,8 @@ export async function undoing(app, { entries, before, answer, selects }, done) {
       if (after.get(folder) !== text) await app.api.post("patterns", { folder, text, over: after.get(folder), dryRun: false });
     }
     if (!selects) words.push(...comesAgain(app, entries, answer));
+    await done?.();
     app.say(words.join(" "));
-    done?.();
   };
 }
 

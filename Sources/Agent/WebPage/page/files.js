@@ -421,18 +421,20 @@ class FilesView {
     if (keys.some((key) => this.ticking.has(key))) return;
     for (const key of keys) this.ticking.add(key);
     const before = document.activeElement;
-    let isChanged = false;
     try {
-      isChanged = await work(this.app, entries, () => this.#refresh(), ...more);
+      const isChanged = await work(this.app, entries, () => this.#refresh(), ...more);
+      this.#focusAgain(before);
+      if (isChanged) await this.#refresh();
     } finally {
       for (const key of keys) this.ticking.delete(key);
     }
-    // Not from where the user has gone meanwhile.
-    if (!document.activeElement || document.activeElement === document.body) {
-      if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
-      else this.list.focus();
-    }
-    if (isChanged) this.#refresh();
+  }
+
+  /** Focuses what had the focus before a question, unless the user has gone elsewhere meanwhile. */
+  #focusAgain(before) {
+    if (document.activeElement && document.activeElement !== document.body) return;
+    if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
+    else this.list.focus();
   }
 
   async #pick(how, first, last) {
@@ -595,12 +597,14 @@ class FilesView {
     if (!this.refreshing) this.refreshing = setTimeout(() => this.#refresh(), 1000);
   }
 
-  #refresh() {
+  /** Asks again for all that is shown; ends when the list says what is now. */
+  async #refresh() {
     clearTimeout(this.refreshing);
     this.refreshing = null;
-    this.source?.refresh();
+    const listed = this.source?.refresh();
     this.deleted.refresh();
     this.details.refresh();
     this.tree.refresh();
+    await listed;
   }
 }
