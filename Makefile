@@ -1,6 +1,7 @@
 # synctrain: what to type. `make help` lists it.
 SHELL := /bin/bash
-SWIFT_BUILD := swift build --jobs 2
+# BUILD_FLAGS: further ones, for all builds alike; another set of flags builds everything again.
+SWIFT_BUILD := swift build --jobs 2 $(BUILD_FLAGS)
 # Lines at once, so that what hangs is named; an end, so that it is said.
 BOUNDED := timeout --verbose --kill-after=30 1500 stdbuf -oL
 SWIFT_TEST := $(BOUNDED) swift test --skip-build
