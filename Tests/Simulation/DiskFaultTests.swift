@@ -103,6 +103,63 @@ import Testing
         #expect(failures > 10, "it failed \(failures) times only")
     }
 
+    /// What its user has just saved, and another device has heard of, is still there after a loss of power: were it not, the
+    /// other would take its loss for a deletion, or for an edit. What nobody has heard of may be lost, and nothing else.
+    @Test(arguments: 1...12) func whatIsAnnouncedSurvivesALossOfPower(seed: UInt64) async throws {
+        try await Simulation.run(seed: seed, weather: .init(agentCount: 2)) { simulation in
+            let (first, second) = (simulation.agents[0], simulation.agents[1])
+            for name in ["a", "b"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+            try await simulation.looks(first)
+            #expect(try await simulation.settle() == [])
+
+            func save(_ text: String, at name: String) {
+                let isNew = first.files.status(name) == nil
+                #expect(first.files.write(Array(text.utf8), to: name))
+                first.disk.writtenByUser("\(first.files.root)/\(name)", isNew: isNew)
+            }
+            #expect(first.files.makeDirectory("d"))
+            first.disk.writtenByUser("\(first.files.root)/d", isNew: true)
+            save("a longer text", at: "a")
+            for number in 0..<(seed % 2 == 0 ? 1 : 20) { save("text \(number)", at: "d/\(number)") }
+            save("new", at: "n")
+            simulation.hideRealTimes(first)
+            var saved = first.files.tree()
+            try await simulation.tell(first, second)
+            save("a longer text that nobody has heard of", at: "b")
+            first.disk.kill(.powerLost)
+            await first.drop()
+            #expect(try await simulation.settle() == [])
+            var tree = first.files.tree()
+            #expect(second.files.tree() == tree)
+            (tree["b"], saved["b"]) = (nil, nil)
+            #expect(tree == saved)
+        }
+    }
+
+    /// A disk that cannot be written out: nothing is announced, and the folder says why, until it can be.
+    @Test func whatADiskCannotWriteOutIsNotAnnounced() async throws {
+        try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in
+            let (first, second) = (simulation.agents[0], simulation.agents[1])
+            #expect(first.files.write(Array("a".utf8), to: "a"))
+            try await simulation.looks(first)
+            #expect(try await simulation.settle() == [])
+
+            #expect(first.files.write(Array("new".utf8), to: "n"))
+            first.disk.condition = .refusing(EIO)
+            try await simulation.looks(first)
+            #expect(try await first.process?.index.local(SimulatedAgent.folder, "n") == nil)
+            #expect(try words(first).contains { $0.contains("disk error") })
+            first.disk.condition = .healthy
+            await simulation.pass(.seconds(10))
+            // It is looked at again without anybody asking.
+            await simulation.inProcess(of: first) { _ = await $0.folder.runner.performDue() }
+            #expect(try await first.process?.index.local(SimulatedAgent.folder, "n") != nil)
+            #expect(try await simulation.settle() == [])
+            #expect(second.files.read("n") == Array("new".utf8))
+            #expect(try words(first) == [])
+        }
+    }
+
     /// The disk with the folder is unmounted: what is there then is an empty directory, or nothing.
     @Test(arguments: [true, false]) func nothingIsTakenForDeletedWhenTheDiskIsGone(hasMountPoint: Bool) async throws {
         try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in

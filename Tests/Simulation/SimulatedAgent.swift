@@ -38,6 +38,7 @@ final class SimulatedAgent: Sendable {
         /// The one that its index is in line with.
         var appliedSelection: Selection?
         var lostClaims: [String] = []
+        var losses: [Loss] = []
         var interruption: (@Sendable (String) -> Void)?
         var isFreeing = false
         /// The names that it has emptied for that.
@@ -195,17 +196,38 @@ final class SimulatedAgent: Sendable {
     /// too early.
     var lostClaims: [String] { state.withLock { $0.lostClaims } }
 
+    /// What a loss of power made of a file: nothing, or something else.
+    struct Loss {
+        var content: SHA256Digest
+        var left: SHA256Digest?
+    }
+
+    /// What the last start found lost.
+    var losses: [Loss] { state.withLock { $0.losses } }
+
+    /// Whether the index says this of what is on the disk; not of a file that its user has written into since.
+    private func says(_ entry: LocalEntry?, _ found: stat) -> Bool {
+        guard let noted = entry.flatMap({ FileAccess.FileStatus($0) }), noted.inode == UInt64(found.st_ino) else {
+            return false
+        }
+        guard noted.type == .regular else { return true }
+        return noted.size == Int64(found.st_size)
+            && noted.modified
+                == FileTime(seconds: Int64(found.st_mtim.tv_sec), nanoseconds: Int32(found.st_mtim.tv_nsec))
+    }
+
     private func loseWhatIsNotDurable(_ index: IndexStore) async throws {
         var claims: [(name: String, item: Item?)] = []
         for file in try await index.localUpdates(of: Self.folder, after: 0, limit: 10_000) where !file.isInvalid {
             let status = files.status(file.name)
             let local = try await index.local(Self.folder, file.name)
             let isTrue =
-                file.isDeleted
-                ? status == nil : local?.status?.inode == status.map { UInt64($0.st_ino) } && status != nil
+                file.isDeleted ? status == nil : status.map { says(local, $0) } ?? false
             if isTrue { claims.append((file.name, files.item(file.name))) }
         }
+        let before = files.contents()
         for loss in disk.restart() { trace.note("agent \(number) lost \(loss)") }
+        let after = files.contents()
         let lost = claims.filter { claim in
             switch (claim.item, files.item(claim.name)) {
             case (nil, nil), (.directory, .directory): false
@@ -215,6 +237,9 @@ final class SimulatedAgent: Sendable {
             }
         }
         state.withLock { state in
+            state.losses = before.compactMap { inode, content in
+                after[inode] == content ? nil : Loss(content: content, left: after[inode])
+            }
             state.lostClaims = lost.map {
                 "agent \(number) lost \($0.name), which its index had noted\($0.item == nil ? " as gone" : "")"
             }

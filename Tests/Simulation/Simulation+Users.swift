@@ -86,9 +86,19 @@ extension Simulation {
     }
 
     /// The agent's watcher sees most of what its user does, when the file is closed.
-    private func did(_ agent: SimulatedAgent, _ what: String, _ names: String...) {
-        trace.note("user \(agent.number): \(what)")
-        for name in names { agent.disk.changedByUser("\(agent.files.root)/\(name)") }
+    ///
+    /// - Parameter isNew: whether a name was not there before, where the kernel has not written out yet what it is; nil where it
+    ///   has.
+    private func did(_ agent: SimulatedAgent, _ what: String, _ names: String..., leftToKernel isNew: Bool? = nil) {
+        trace.note("user \(agent.number): \(what)\(isNew == nil ? "" : ", not written out")")
+        for name in names {
+            let path = "\(agent.files.root)/\(name)"
+            if let isNew {
+                agent.disk.writtenByUser(path, isNew: isNew)
+            } else {
+                agent.disk.changedByUser(path)
+            }
+        }
         hideRealTimes(agent)
         guard !isUnseen, let folder = agent.process?.folder, !generator.isOne(in: 3) else { return }
         folder.boards.inbox.scan(names.compactMap { RelativePath($0) })
@@ -105,6 +115,24 @@ extension Simulation {
         default: break
         }
         return bytes
+    }
+
+    /// Whether the kernel has not written out by itself what a user has just written.
+    private func leavesToKernel(_ content: SHA256Digest) -> Bool {
+        guard weather.powerLoss, ledger.writings.count % 2 == 0 else { return false }
+        ledger.leftToKernel.insert(content)
+        return true
+    }
+
+    /// What a loss of power took before anybody had heard of it is its user's loss, and what it left in its place is nobody's.
+    func noteLoss(of agent: SimulatedAgent) {
+        for loss in agent.losses where ledger.leftToKernel.contains(loss.content) {
+            if !agents.contains(where: { $0.files.holdsAnywhere(loss.content) }) { ledger.supersede(loss.content) }
+            guard let left = loss.left, ledger.writings[left] == nil else { continue }
+            // Two agents may be left with the same: it is of neither.
+            ledger.wrote(left, at: "what a loss of power left", by: -1)
+            ledger.supersede(left)
+        }
     }
 
     private func stamp(_ agent: SimulatedAgent, _ name: String) {
@@ -125,6 +153,7 @@ extension Simulation {
         let name = agent.files.listed(name ?? generator.pick(fileNames(agent)))
         guard !agent.files.isDirectory(name), makeParents(agent, of: name) else { return }
         let before = agent.files.content(name)
+        let isNew = agent.files.status(name) == nil
         let bytes = freshBytes
         let isInPlace = generator.isOne(in: 2) && (before != nil || agent.files.status(name) == nil)
         guard isInPlace ? agent.files.write(bytes, to: name) : agent.files.replace(name, with: bytes) else { return }
@@ -134,7 +163,10 @@ extension Simulation {
         if weather.frees { supersedeFreed(name, by: agent) }
         let content = SHA256.digest(bytes)
         ledger.wrote(content, at: name, by: agent.number)
-        did(agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name)
+        let isLeft = isInPlace && leavesToKernel(content)
+        did(
+            agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name,
+            leftToKernel: isLeft ? isNew : nil)
     }
 
     func append(_ agent: SimulatedAgent, _ name: String? = nil) {
@@ -146,7 +178,9 @@ extension Simulation {
         ledger.supersede(SHA256.digest(before))
         let content = SHA256.digest(bytes)
         ledger.wrote(content, at: name, by: agent.number)
-        did(agent, "appends to \(name) \(Self.short(content)) over \(Self.short(SHA256.digest(before)))", name)
+        did(
+            agent, "appends to \(name) \(Self.short(content)) over \(Self.short(SHA256.digest(before)))", name,
+            leftToKernel: leavesToKernel(content) ? false : nil)
     }
 
     private func rename(_ agent: SimulatedAgent) {

@@ -384,6 +384,7 @@ actor Simulation {
             connections: weather.connections, filesAtOnce: weather.filesAtOnce)
         // What got another name because a name was taken, on a disk that failed, a later look takes for what it finds.
         if !weather.diskFaults || !weather.renamesClashes { agent.lostClaims.forEach(trace.violate) }
+        noteLoss(of: agent)
         hideRealTimes(agent)
     }
 

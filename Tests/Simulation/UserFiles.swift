@@ -141,6 +141,20 @@ struct UserFiles: Sendable {
 
     func holds(_ content: SHA256Digest) -> Bool { allNames().contains { self.content($0) == content } }
 
+    /// Also where the folder keeps things for itself.
+    func holdsAnywhere(_ content: SHA256Digest) -> Bool {
+        allNames(all: true).contains { self.content($0) == content }
+    }
+
+    /// What files have in them, by inode; also those that the folder keeps for itself.
+    func contents() -> [UInt64: SHA256Digest] {
+        var contents: [UInt64: SHA256Digest] = [:]
+        for name in allNames(all: true) {
+            if let content = content(name), let status = status(name) { contents[UInt64(status.st_ino)] = content }
+        }
+        return contents
+    }
+
     /// The whole folder, without what it keeps for itself.
     func tree() -> [String: Item] {
         var tree: [String: Item] = [:]
@@ -170,6 +184,8 @@ struct Ledger {
 
     private(set) var writings: [SHA256Digest: Writing] = [:]
     private(set) var superseded: Set<SHA256Digest> = []
+    /// What the kernel had not written out when its user had written it.
+    var leftToKernel: Set<SHA256Digest> = []
     /// By which agents it was removed to free space, while others had it.
     var setAside: [SHA256Digest: Set<Int>] = [:]
     /// Who moved the content away from a name that he keeps.

@@ -7,7 +7,7 @@ import Synchronization
 /// somebody who can let the disk fill up, fail now and then, and die in the middle with what was not made durable lost.
 ///
 /// Nothing is made durable for real: it is only noted what would be. What others than the agent write counts as
-/// durable at once.
+/// durable at once, but for what is reported to `writtenByUser`.
 package final class FaultyDisk: DiskInterposer {
     package enum Condition: Equatable, Sendable {
         case healthy
@@ -151,6 +151,21 @@ package final class FaultyDisk: DiskInterposer {
         state.withLock { state in
             state.journal.removeAll { $0.concerns(path) }
             if isThere { state.dirty.remove(UInt64(status.st_ino)) }
+        }
+    }
+
+    /// What somebody else wrote, and left to the kernel to make durable.
+    ///
+    /// - Parameter isNew: whether there was nothing at the path before.
+    package func writtenByUser(_ path: String, isNew: Bool) {
+        var (status, parent) = (stat(), stat())
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        guard lstat(path, &status) == 0, lstat(directory, &parent) == 0 else { return }
+        let place = Place(path: path, directory: UInt64(parent.st_ino))
+        let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+        state.withLock { state in
+            if !isDirectory { state.dirty.insert(UInt64(status.st_ino)) }
+            if isNew { state.journal.append(isDirectory ? .madeDirectory(place) : .filled(place)) }
         }
     }
 

@@ -186,4 +186,25 @@ package final class RootDirectory: Sendable {
         _ = try descriptor.changing(.synchronizeFileSystem) { clinux_syncfs(descriptor.number) }
             .orThrow(.synchronize, path: path)
     }
+
+    /// Makes what is at these names durable, and the names, whoever wrote them: each by itself, or, where they are many or some
+    /// cannot be opened, all that is on the root's file system.
+    package func makeDurable(_ paths: [RelativePath]) throws(FileAccessError) {
+        guard paths.count < Self.groupThreshold else { return try synchronizeFileSystem() }
+        do throws(FileAccessError) {
+            for path in paths {
+                switch try status(of: path)?.type {
+                case .regular: try open(reading: path).synchronize()
+                case .directory: try directory(path).synchronize()
+                default: break
+                }
+            }
+            // In one order: what fails is the same in each run of a simulation.
+            for parent in Set(paths.map { $0.parent?.text ?? "" }).sorted() {
+                try directory(RelativePath(parent)).synchronize()
+            }
+        } catch {
+            try synchronizeFileSystem()
+        }
+    }
 }

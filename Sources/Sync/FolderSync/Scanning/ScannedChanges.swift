@@ -219,6 +219,13 @@ struct ScannedChanges: Sendable {
 
     private mutating func flush(_ work: inout FolderWork) async throws {
         var changes = others
+        if try await !isDurable(held, &work) {
+            for name in held.map(\.version.file.name) {
+                if let path = RelativePath(name) { again.insert(path) }
+                settled.remove(name)
+            }
+            held = []
+        }
         let order = AnnouncementOrder(held)
         let origins = Dictionary(order.renames.map { ($0.to, $0.from) }, uniquingKeysWith: { first, _ in first })
         for version in order.versions {
@@ -240,6 +247,25 @@ struct ScannedChanges: Sendable {
         let placed = settled
         (others, held, statuses, heldBlocks, settled) = ([], [], [:], 0, [])
         try await folder.index.apply(changes, placed: placed, &work)
+    }
+}
+
+extension ScannedChanges {
+    /// Makes what is about to be announced survive a loss of power; false if the disk fails, which is noted. What others have
+    /// heard of and such a loss took would be a deletion to them, or an edit.
+    private func isDurable(_ changes: [AnnouncementOrder.Change], _ work: inout FolderWork) async throws -> Bool {
+        let names = changes.map(\.version).filter { $0.isOnDisk && !$0.file.isDeleted }.map(\.file.name)
+        guard !names.isEmpty else { return true }
+        do {
+            let root = folder.root
+            try await folder.onDisk { try root.makeDurable(names.compactMap { RelativePath($0) }) }
+            return true
+        } catch let error as FileAccessError {
+            for name in names.prefix(FolderStatus.problemLimit) {
+                work.effects.problems.noteFound(error.text(from: "\(folder.id):"), at: name)
+            }
+            return false
+        }
     }
 }
 
