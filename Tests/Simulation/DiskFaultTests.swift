@@ -149,6 +149,10 @@ import Testing
             try await simulation.looks(first)
             #expect(try await first.process?.index.local(SimulatedAgent.folder, "n") == nil)
             #expect(try words(first).contains { $0.contains("disk error") })
+            await simulation.inProcess(of: first) { process in
+                let scanned = try? await process.folder.runner.perform(ScanStep())
+                #expect(scanned?.changed == 0 && scanned?.problems == 1 && scanned?.problemList.map(\.path) == ["n"])
+            }
             first.disk.condition = .healthy
             await simulation.pass(.seconds(10))
             // It is looked at again without anybody asking.

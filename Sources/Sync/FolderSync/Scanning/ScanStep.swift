@@ -97,7 +97,7 @@ package struct ScanStep: FolderStep {
         return ScanSummary.Folder(
             folder: folder.id.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
             changed: changes.changedCount, deleted: changes.deletedCount, bytesHashed: report.bytesHashed,
-            problems: Int64(report.problems), problemList: changes.problems,
+            problems: Int64(report.problems) + changes.heldBackCount, problemList: changes.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
     }
 

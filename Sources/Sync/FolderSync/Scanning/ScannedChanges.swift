@@ -26,6 +26,8 @@ struct ScannedChanges: Sendable {
     private(set) var changedCount: Int64 = 0
     private(set) var deletedCount: Int64 = 0
     private(set) var problems: [FolderProblem] = []
+    /// How many names are not announced because the disk fails.
+    private(set) var heldBackCount: Int64 = 0
     /// Files that were being put together.
     private(set) var temporaries: [RelativePath] = []
     /// What was about to swap names with others.
@@ -207,7 +209,7 @@ struct ScannedChanges: Sendable {
                 held.append(AnnouncementOrder.Change(previous: facts.localVersion, version: version))
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { deletedCount += 1 } else { changedCount += 1 }
-                if version.isOnDisk, !version.file.isDeleted {
+                if version.isHere {
                     if facts.local == nil { created += 1 }
                     let wasHere = facts.local?.status != nil && facts.local?.file.isDeleted == false
                     if !wasHere { returned.append(seen.name) }
@@ -217,15 +219,40 @@ struct ScannedChanges: Sendable {
         if !returned.isEmpty { work.memory.deletionGuard.returned(returned) }
     }
 
+    /// Makes what is about to be announced survive a loss of power, and gives the disk's error if it fails. What others have
+    /// heard of and such a loss took would be a deletion to them, or an edit.
+    private func makeDurable(_ changes: [AnnouncementOrder.Change]) async throws -> FileAccessError? {
+        let paths = changes.filter(\.version.isHere).compactMap { RelativePath($0.version.file.name) }
+        guard !paths.isEmpty else { return nil }
+        let root = folder.root
+        do {
+            try await folder.onDisk { try root.makeDurable(paths) }
+            return nil
+        } catch let error as FileAccessError {
+            return error
+        }
+    }
+
+    /// Announces nothing of what waits for it, and leaves it to a scan soon.
+    private mutating func holdBack(_ error: FileAccessError, _ work: inout FolderWork) {
+        let text = error.text(from: "\(folder.id):")
+        for version in held.map(\.version) {
+            let name = version.file.name
+            if let path = RelativePath(name) { again.insert(path) }
+            settled.remove(name)
+            if version.file.isDeleted { deletedCount -= 1 } else { changedCount -= 1 }
+            guard version.isHere else { continue }
+            heldBackCount += 1
+            guard problems.count < FolderStatus.problemLimit else { continue }
+            work.effects.problems.noteFound(text, at: name)
+            problems.append(FolderProblem(path: name, message: text))
+        }
+        held = []
+    }
+
     private mutating func flush(_ work: inout FolderWork) async throws {
         var changes = others
-        if try await !isDurable(held, &work) {
-            for name in held.map(\.version.file.name) {
-                if let path = RelativePath(name) { again.insert(path) }
-                settled.remove(name)
-            }
-            held = []
-        }
+        if let error = try await makeDurable(held) { holdBack(error, &work) }
         let order = AnnouncementOrder(held)
         let origins = Dictionary(order.renames.map { ($0.to, $0.from) }, uniquingKeysWith: { first, _ in first })
         for version in order.versions {
@@ -250,23 +277,8 @@ struct ScannedChanges: Sendable {
     }
 }
 
-extension ScannedChanges {
-    /// Makes what is about to be announced survive a loss of power; false if the disk fails, which is noted. What others have
-    /// heard of and such a loss took would be a deletion to them, or an edit.
-    private func isDurable(_ changes: [AnnouncementOrder.Change], _ work: inout FolderWork) async throws -> Bool {
-        let names = changes.map(\.version).filter { $0.isOnDisk && !$0.file.isDeleted }.map(\.file.name)
-        guard !names.isEmpty else { return true }
-        do {
-            let root = folder.root
-            try await folder.onDisk { try root.makeDurable(names.compactMap { RelativePath($0) }) }
-            return true
-        } catch let error as FileAccessError {
-            for name in names.prefix(FolderStatus.problemLimit) {
-                work.effects.problems.noteFound(error.text(from: "\(folder.id):"), at: name)
-            }
-            return false
-        }
-    }
+extension LocalVersion {
+    fileprivate var isHere: Bool { isOnDisk && !file.isDeleted }
 }
 
 extension FolderContext {
