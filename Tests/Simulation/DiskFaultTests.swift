@@ -104,14 +104,16 @@ import Testing
     }
 
     /// What its user has just saved, and another device has heard of, is still there after a loss of power: were it not, the
-    /// other would take its loss for a deletion, or for an edit. What nobody has heard of may be lost, and nothing else.
+    /// other would take its loss for a deletion, or for an edit. What was removed stays removed. What nobody has heard of may be
+    /// lost, and nothing else.
     @Test(arguments: 1...12) func whatIsAnnouncedSurvivesALossOfPower(seed: UInt64) async throws {
         try await Simulation.run(seed: seed, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
-            for name in ["a", "b"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+            for name in ["a", "b", "removed"] { #expect(first.files.write(Array(name.utf8), to: name)) }
             try await simulation.looks(first)
             #expect(try await simulation.settle() == [])
 
+            #expect(first.disk.removeAsUser("\(first.files.root)/removed"))
             func save(_ text: String, at name: String) {
                 let isNew = first.files.status(name) == nil
                 #expect(first.files.write(Array(text.utf8), to: name))

@@ -382,8 +382,7 @@ actor Simulation {
         try await agent.start(
             rules(agent.number), peers: (agents.map(\.id) + [liar?.id].compactMap(\.self)).filter { $0 != agent.id },
             connections: weather.connections, filesAtOnce: weather.filesAtOnce)
-        // What got another name because a name was taken, on a disk that failed, a later look takes for what it finds.
-        if !weather.diskFaults || !weather.renamesClashes { agent.lostClaims.forEach(trace.violate) }
+        agent.lostClaims.forEach(trace.violate)
         noteLoss(of: agent)
         hideRealTimes(agent)
     }

@@ -7,7 +7,7 @@ import Synchronization
 /// somebody who can let the disk fill up, fail now and then, and die in the middle with what was not made durable lost.
 ///
 /// Nothing is made durable for real: it is only noted what would be. What others than the agent write counts as
-/// durable at once, but for what is reported to `writtenByUser`.
+/// durable at once, but for `writtenByUser` and `removeAsUser`.
 package final class FaultyDisk: DiskInterposer {
     package enum Condition: Equatable, Sendable {
         case healthy
@@ -166,6 +166,18 @@ package final class FaultyDisk: DiskInterposer {
         state.withLock { state in
             if !isDirectory { state.dirty.insert(UInt64(status.st_ino)) }
             if isNew { state.journal.append(isDirectory ? .madeDirectory(place) : .filled(place)) }
+        }
+    }
+
+    /// Removes a file as somebody else does who leaves it to the kernel to make that durable. False if it cannot be removed.
+    package func removeAsUser(_ path: String) -> Bool {
+        var parent = stat()
+        guard lstat(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), &parent) == 0 else { return false }
+        let place = Place(path: path, directory: UInt64(parent.st_ino))
+        return state.withLock { state in
+            guard let copy = keep(place, &state), unlink(path) == 0 else { return false }
+            state.journal.append(.removed(place, copy: copy))
+            return true
         }
     }
 

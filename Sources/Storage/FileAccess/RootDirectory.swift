@@ -187,8 +187,8 @@ package final class RootDirectory: Sendable {
             .orThrow(.synchronize, path: path)
     }
 
-    /// Makes what is at these names durable, and the names, whoever wrote them: each by itself, or, where they are many or some
-    /// cannot be opened, all that is on the root's file system.
+    /// Makes what is at these names durable, also that nothing is, whoever made it so: each by itself, or, where they are many or
+    /// some cannot be opened, all that is on the root's file system.
     package func makeDurable(_ paths: [RelativePath]) throws(FileAccessError) {
         guard paths.count < Self.groupThreshold else { return try synchronizeFileSystem() }
         do throws(FileAccessError) {

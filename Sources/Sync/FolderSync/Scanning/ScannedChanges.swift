@@ -209,7 +209,7 @@ struct ScannedChanges: Sendable {
                 held.append(AnnouncementOrder.Change(previous: facts.localVersion, version: version))
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { deletedCount += 1 } else { changedCount += 1 }
-                if version.isHere {
+                if version.isOnDisk, !version.file.isDeleted {
                     if facts.local == nil { created += 1 }
                     let wasHere = facts.local?.status != nil && facts.local?.file.isDeleted == false
                     if !wasHere { returned.append(seen.name) }
@@ -220,9 +220,9 @@ struct ScannedChanges: Sendable {
     }
 
     /// Makes what is about to be announced survive a loss of power, and gives the disk's error if it fails. What others have
-    /// heard of and such a loss took would be a deletion to them, or an edit.
+    /// heard of and such a loss took would be a deletion to them, or an edit; what it brought back, a new file.
     private func makeDurable(_ changes: [AnnouncementOrder.Change]) async throws -> FileAccessError? {
-        let paths = changes.filter(\.version.isHere).compactMap { RelativePath($0.version.file.name) }
+        let paths = changes.compactMap { RelativePath($0.version.file.name) }
         guard !paths.isEmpty else { return nil }
         let root = folder.root
         do {
@@ -241,7 +241,6 @@ struct ScannedChanges: Sendable {
             if let path = RelativePath(name) { again.insert(path) }
             settled.remove(name)
             if version.file.isDeleted { deletedCount -= 1 } else { changedCount -= 1 }
-            guard version.isHere else { continue }
             heldBackCount += 1
             guard problems.count < FolderStatus.problemLimit else { continue }
             work.effects.problems.noteFound(text, at: name)
@@ -275,10 +274,6 @@ struct ScannedChanges: Sendable {
         (others, held, statuses, heldBlocks, settled) = ([], [], [:], 0, [])
         try await folder.index.apply(changes, placed: placed, &work)
     }
-}
-
-extension LocalVersion {
-    fileprivate var isHere: Bool { isOnDisk && !file.isDeleted }
 }
 
 extension FolderContext {
