@@ -1,6 +1,8 @@
 """Child processes of the interop tests and benchmarks: what they cost, and that none outlives us."""
 
 import atexit
+import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -18,11 +20,19 @@ PATIENCE = float(os.environ.get("SYNCTRAIN_TEST_PATIENCE", "1"))
 _children = set()
 
 
+# Below those that Linux gives to connections, which would take one between the look and its use; some for each test process.
+_PORTS = 2000
+_ports = itertools.count(os.getpid() * 31)
+
+
 def free_port():
-    """A port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of 127.0.0.1 that is free, and that no other test process gives away."""
+    first = 10_000 + _PORTS * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 8)
+    for number in itertools.islice(_ports, _PORTS):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", first + number % _PORTS))
+            return probe.getsockname()[1]
+    raise RuntimeError("no port is free")
 
 
 def wait_until(condition, timeout=20.0, what="condition", every=0.02, child=None):
