@@ -109,7 +109,8 @@ import Testing
                 #expect(try await simulation.settle() == [])
                 // Both change it at the same time; the second agent's is the older one, and loses.
                 #expect(second.files.write(Self.bytes("second's"), to: "f"))
-                second.files.setTime(FileTime(seconds: second.wall.seconds - 1000), of: "f")
+                // Their clocks are hours apart.
+                second.files.setTime(FileTime(seconds: first.wall.seconds - 1000), of: "f")
                 #expect(first.files.write(Self.bytes("first's"), to: "f"))
                 simulation.hideRealTimes(first)
                 for agent in [first, second] { agent.process?.folder.boards.inbox.scanEverything() }

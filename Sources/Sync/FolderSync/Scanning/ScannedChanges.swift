@@ -238,7 +238,8 @@ struct ScannedChanges: Sendable {
         let text = error.text(from: "\(folder.id):")
         for version in held.map(\.version) {
             let name = version.file.name
-            if let path = RelativePath(name) { again.insert(path) }
+            // What is beyond that waits for the next scan of everything.
+            if again.count < Self.heldChangeLimit, let path = RelativePath(name) { again.insert(path) }
             settled.remove(name)
             if version.file.isDeleted { deletedCount -= 1 } else { changedCount -= 1 }
             heldBackCount += 1
