@@ -187,8 +187,8 @@ package final class RootDirectory: Sendable {
             .orThrow(.synchronize, path: path)
     }
 
-    /// Makes what is at these names durable, also that nothing is, whoever made it so: each by itself, or, where they are many or
-    /// some cannot be opened, all that is on the root's file system.
+    /// Makes what any program has written or removed at these paths durable: up to seven one by one; more, or if one of them
+    /// cannot be opened, with the rest of the root's file system.
     package func makeDurable(_ paths: [RelativePath]) throws(FileAccessError) {
         guard paths.count < Self.groupThreshold else { return try synchronizeFileSystem() }
         do throws(FileAccessError) {

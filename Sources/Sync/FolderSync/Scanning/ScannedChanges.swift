@@ -243,9 +243,8 @@ struct ScannedChanges: Sendable {
             settled.remove(name)
             if version.file.isDeleted { deletedCount -= 1 } else { changedCount -= 1 }
             heldBackCount += 1
-            guard problems.count < FolderStatus.problemLimit else { continue }
-            work.effects.problems.noteFound(text, at: name)
-            problems.append(FolderProblem(path: name, message: text))
+            if heldBackCount <= FolderStatus.problemLimit { work.effects.problems.noteFound(text, at: name) }
+            if problems.count < FolderStatus.problemLimit { problems.append(FolderProblem(path: name, message: text)) }
         }
         held = []
     }
