@@ -72,4 +72,11 @@ package struct FreeingOutcome: Codable, Equatable, Sendable {
         stayingBytes.addClamped(name.size)
         if staying.count < Self.nameLimit { staying.append(name) }
     }
+
+    /// As if nothing had stayed but those of the listed names that `isNamed` is true of.
+    package mutating func keepStaying(where isNamed: (StayingName) -> Bool) {
+        let named = staying.filter(isNamed)
+        (staying, stayingFiles, stayingBytes) = ([], 0, 0)
+        for name in named { noteStaying(name) }
+    }
 }

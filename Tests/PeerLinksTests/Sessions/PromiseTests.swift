@@ -187,6 +187,50 @@ import Testing
         }
     }
 
+    enum Meanwhile: CaseIterable, Sendable { case promised, edited }
+
+    /// What is freed for want of space was named by nobody: where a file cannot go after all, it stays selected, with its mark.
+    @Test(arguments: Meanwhile.allCases)
+    func whatNobodyNamedStaysSelectedWhereItStays(meanwhile: Meanwhile) async throws {
+        try await selective { scene in
+            let agent = scene[0]
+            try agent.write([1], to: "a")
+            try agent.write([2], to: "b")
+            _ = try await connect(scene)
+            try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
+            for name in ["a", "b"] {
+                _ = try await agent.folder.runner.perform(SelectStep(paths: [name], whileSpace: true))
+            }
+            let peers = agent.folder.boards.peers
+            peers.beginGathering()
+            try await CopyGathering(folder: try agent.folder.runner.reading()).gather(["a", "b"])
+            // After the choice, and before the line is written.
+            switch meanwhile {
+            case .promised:
+                let content = try #require(try await notes(agent, "b").held[scene.ids[1]]?.content)
+                try await agent.index.changeKeepNotes(in: Self.folder, names: ["b"]) { _, _, notes in
+                    notes.held = [:]
+                    notes.given[scene.ids[1]] = content
+                }
+            case .edited: try Data([9]).write(to: URL(filePath: agent.path("b")))
+            }
+            var step = DeselectStep(paths: ["a", "b"], local: .free)
+            step.reselectsWhatStays = true
+            let outcome = try await agent.folder.runner.perform(step)
+            peers.endGathering()
+            #expect(outcome.freeing?.freed == ["a"])
+            #expect(outcome.freeing?.staying == [] && outcome.freeing?.stayingFiles == 0)
+            #expect(outcome.removed == ["// synctrain: while-space /a", "!/a"])
+            #expect(outcome.added == [])
+            #expect(agent.read(".stignore") == Array("// synctrain: while-space /b\n!/b\n*\n".utf8))
+            #expect(try await agent.folder.runner.reading().countExtraneous() == 0)
+            let there: [UInt8] = meanwhile == .edited ? [9] : [2]
+            try await scene.until { scene[1].read("b") == there }
+            try await scene.until { try await agent.version("b") != nil }
+            #expect(agent.read("b") == there && agent.read("a") == nil && scene[1].read("a") == [1])
+        }
+    }
+
     // MARK: a Syncthing
 
     private final class Result: Sendable {

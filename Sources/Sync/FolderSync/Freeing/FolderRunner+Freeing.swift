@@ -40,7 +40,10 @@ extension FolderRunner {
                 try await gathering.gather(choice.names)
                 let proven = try await gathering.folder.provenNames(among: choice.names)
                 guard !proven.isEmpty else { continue }
-                let outcome = try await perform(DeselectStep(paths: proven, local: .free))
+                var step = DeselectStep(paths: proven, local: .free)
+                // A device may have been promised one of them meanwhile, or its user may have changed it.
+                step.reselectsWhatStays = true
+                let outcome = try await perform(step)
                 answer.missing = max(0, answer.missing.subtractingClamped(outcome.freeing?.freedBytes ?? 0))
                 answer.outcome.add(outcome)
             }

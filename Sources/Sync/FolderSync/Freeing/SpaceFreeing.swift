@@ -15,6 +15,8 @@ struct SpaceFreeing {
     private let isForced: Bool
     private let isDryRun: Bool
     private(set) var outcome = FreeingOutcome()
+    /// All files that stay and are the folder's; `outcome` has the first of them.
+    private(set) var stayed: [String] = []
     /// What is to follow, for the step that frees.
     private(set) var work: FolderWork
 
@@ -84,7 +86,8 @@ struct SpaceFreeing {
                 switch deed {
                 case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
                 case .stays(.failed, _) where await isGone(candidate): changes.append(.forget(candidate.name))
-                case .stays, .holds: break
+                case .stays: if !candidate.isDirectory { stayed.append(candidate.name) }
+                case .holds: break
                 }
             }
             guard !changes.isEmpty else { return }

@@ -4,6 +4,7 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
+import Reconciliation
 import Selection
 import SyncDecisions
 
@@ -35,6 +36,8 @@ package struct DeselectStep: FolderStep {
     /// What becomes of the files on this disk.
     package let local: LocalFiles
     package var isDryRun = false
+    /// For paths that nobody named: what cannot go after all is selected again, with the marks that it had.
+    package var reselectsWhatStays = false
 
     package init(paths: [String], local: LocalFiles, isDryRun: Bool = false) {
         self.paths = paths
@@ -48,6 +51,7 @@ package struct DeselectStep: FolderStep {
         let change = SelectionChangeStep(paths: paths, isSelecting: false, isDryRun: isDryRun) { [paths] in
             try $0.deselecting(paths)
         }
+        let marked = Set(reselectsWhatStays ? try folder.place.ignoreFile().paths(marked: .whileSpace) : [])
         let changed = try await change.run(folder, &work)
         guard local != .keep else { return changed.outcome }
         // Were the index to forget that these names are not selected, a file that is gone could pass for deleted.
@@ -55,13 +59,40 @@ package struct DeselectStep: FolderStep {
         var freeing = SpaceFreeing(
             folder: changed.folder, selection: changed.selection, isForced: local == .force, isDryRun: isDryRun,
             work: work)
-        defer { work = freeing.work }
-        try await freeing.free(PathSet.topmost(paths))
+        do {
+            defer { work = freeing.work }
+            try await freeing.free(PathSet.topmost(paths))
+        }
         var outcome = changed.outcome
         outcome.freeing = freeing.outcome
         outcome.cost.extraneousFiles = freeing.outcome.stayingFiles
         outcome.cost.extraneousBytes = freeing.outcome.stayingBytes
+        if reselectsWhatStays, !isDryRun, !freeing.stayed.isEmpty {
+            try await reselect(freeing.stayed, marked: marked, &outcome, changed.folder, &work)
+        }
         return outcome
+    }
+
+    /// Takes back what was written about `names`; those of `marked` get their mark back.
+    private func reselect(
+        _ names: [String], marked: Set<String>, _ outcome: inout SelectionOutcome, _ folder: FolderContext,
+        _ work: inout FolderWork
+    ) async throws {
+        var folder = folder
+        for whileSpace in [false, true] {
+            let names = names.filter { marked.contains($0) == whileSpace }
+            guard !names.isEmpty else { continue }
+            let step = SelectionChangeStep(paths: names, isSelecting: true, isDryRun: false) {
+                try $0.selecting(names, whileSpace: whileSpace)
+            }
+            let back = try await step.run(folder, &work)
+            outcome.added.removeAll(where: back.outcome.removed.contains)
+            outcome.removed.removeAll(where: back.outcome.added.contains)
+            folder = back.folder
+        }
+        (outcome.cost.extraneousFiles, outcome.cost.extraneousBytes) = (0, 0)
+        outcome.freeing?.keepStaying { $0.reason == Freeing.Reason.failed.rawValue }
+        work.effects.counts.extraneous = try await folder.countExtraneous()
     }
 }
 
