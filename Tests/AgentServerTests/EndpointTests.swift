@@ -164,6 +164,8 @@ struct EndpointTests {
         EndpointSample(
             Endpoints.entryPage,
             EntryQuery(path: oddPath, offset: 7, limit: 1, sort: .modified, isDescending: true, filter: .conflicts)),
+        EndpointSample(
+            Endpoints.entryPage, EntryQuery(path: oddPath, limit: 1, sort: .natural, beginning: "ä b&c=d")),
         EndpointSample(Endpoints.searchPage, SearchQuery(text: "ä&b")),
         EndpointSample(Endpoints.searchPage, SearchQuery(text: "", filter: SearchFilter(kind: .photo))),
         EndpointSample(
@@ -372,6 +374,7 @@ struct RequestLimitTests {
         EndpointSample(Endpoints.thumbnail, longText), EndpointSample(Endpoints.conflictDetails, longText),
         EndpointSample(Endpoints.list, ListQuery(path: longDirectory)),
         EndpointSample(Endpoints.entryPage, EntryQuery(path: longText)),
+        EndpointSample(Endpoints.entryPage, EntryQuery(path: here, beginning: longText.text)),
         EndpointSample(Endpoints.archive, ArchiveQuery(archive: longText)),
         EndpointSample(Endpoints.member, MemberReference(archive: longText, member: "a")),
         EndpointSample(Endpoints.link, LinkRequest(path: longText)),

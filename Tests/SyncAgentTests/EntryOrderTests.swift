@@ -13,7 +13,7 @@ struct EntryOrderTests {
             state: .absent, selected: .no)
     }
 
-    private func names(_ entries: [Entry], _ sort: ListQuery.Sort, isDescending: Bool = false) -> [String] {
+    private func names(_ entries: [Entry], _ sort: EntrySort, isDescending: Bool = false) -> [String] {
         EntryOrder(sort: sort, isDescending: isDescending).sorted(entries).map { String($0.path.dropFirst(2)) }
     }
 
@@ -37,6 +37,31 @@ struct EntryOrderTests {
         let entries = [entry("a"), entry("z", isDirectory: true), entry("b", isDirectory: true), entry("c")]
         #expect(names(entries, .natural) == ["b", "z", "a", "c"])
         #expect(names(entries, .natural, isDescending: true) == ["z", "b", "c", "a"])
+    }
+
+    /// A page is cut from places, a listing is of entries: they are alike.
+    @Test(arguments: [false, true]) func pagesAreOrderedAsListings(isDescending: Bool) {
+        let entries = [
+            entry("IMG_10"), entry("img_2", isDirectory: true), entry("IMG_2"), entry("b"), entry("Á"),
+            entry("x10", isDirectory: true), entry("x9", isDirectory: true),
+        ]
+        let texts = entries.map { String($0.path.dropFirst(2)) }
+        let places = NaturalOrder.places(
+            of: zip(texts, entries).map { ($0, $1.kind == .directory) }, isDescending: isDescending)
+        #expect(places.map { texts[$0] } == names(entries, .natural, isDescending: isDescending))
+    }
+
+    @Test func beginningsOfNames() {
+        func begins(_ name: String, _ text: String) -> Bool { NameBeginning(text).begins(name.utf8) }
+        for (name, text) in [
+            ("IMG_0007.jpg", "img_0"), ("img_0007.jpg", "IMG"), ("École", "eco"), ("e\u{301}cole", "éc"), ("a", "a"),
+            ("ａ", "ａ"), ("Łódź", "lodz"),
+        ] {
+            #expect(begins(name, text), "\(name) begins with \(text)")
+        }
+        for (name, text) in [("IMG_0007.jpg", "0007"), ("ab", "abc"), ("", "a"), ("é", "f"), ("[b", "{")] {
+            #expect(!begins(name, text), "\(name) does not begin with \(text)")
+        }
     }
 
     @Test func sizesAndTimes() {

@@ -12,19 +12,20 @@ extension Endpoints {
     package static let entryPage = Endpoint(
         .get, "/v1/entries", if: ["limit", "offset"], "What is in a directory",
         query(
-            Query.path, Query.page(), Query.choice("sort", usual: EntryQuery.Sort.name),
-            Query.choice("order", usual: Order.asc), Query.choice("filter", usual: EntryQuery.Filter.all), oneDirectory
+            Query.path, Query.page(), Query.choice("sort", usual: EntrySort.name),
+            Query.choice("order", usual: Order.asc), Query.choice("filter", usual: EntryQuery.Filter.all),
+            beginning, oneDirectory
         ).of(
             {
                 EntryQuery(
                     path: $0.0, offset: $0.1.offset, limit: $0.1.limit, sort: $0.2, isDescending: $0.3 == Order.desc,
-                    filter: $0.4)
+                    filter: $0.4, beginning: $0.5)
             },
             {
                 (
                     $0.path, PageRange(offset: $0.offset, limit: $0.limit), $0.sort,
                     $0.isDescending ? Order.desc : .asc,
-                    $0.filter, ()
+                    $0.filter, $0.beginning, ()
                 )
             }),
         pageOfEntries, errors: [.noSuchPath])
@@ -33,7 +34,7 @@ extension Endpoints {
     package static let list = Endpoint(
         .get, "/v1/entries", "What is in a directory",
         query(
-            Query.path, Query.flag("recursive"), Query.choice("sort", usual: ListQuery.Sort.name),
+            Query.path, Query.flag("recursive"), Query.choice("sort", usual: EntrySort.name),
             Query.choice("order", usual: Order.asc)
         ).of(
             { ListQuery(path: $0.0, isRecursive: $0.1, sort: $0.2, isDescending: $0.3 == Order.desc) },
@@ -120,6 +121,9 @@ extension Endpoints {
 
     private static let download = RequestField(name: "download", value: .flag)
     private static let range = RequestField(name: "Range", place: .header, value: .text)
+
+    private static let beginning = Query.text("beginning", longest: ControlLimits.path).optional.described(
+        "Begins with the first name at or after `offset`, or else before it, that begins with this.")
 
     private static let oneDirectory = QueryPart<Void>(
         fields: [], write: { [] },

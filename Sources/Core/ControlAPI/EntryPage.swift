@@ -1,15 +1,18 @@
 // bounded-names: bytes: text
 
+/// By what the entries of a directory are in order.
+package enum EntrySort: String, CaseIterable, Sendable {
+    /// The bytes of the names.
+    case name
+    /// Names as people count, directories first: `IMG_2` before `IMG_10`.
+    case natural
+    /// Of directories, all that is below.
+    case size
+    case modified
+}
+
 /// Asks for a part of what is in a directory.
 package struct EntryQuery: Equatable, Sendable, PathRequest {
-    package enum Sort: String, CaseIterable, Sendable {
-        /// By the bytes of the names.
-        case name
-        /// Of directories, all that is below.
-        case size
-        case modified
-    }
-
     package enum Filter: String, CaseIterable, Sendable {
         case all
         /// On this disk.
@@ -27,13 +30,16 @@ package struct EntryQuery: Equatable, Sendable, PathRequest {
     package var path: PathReference
     package var offset: Int
     package var limit: Int
-    package var sort: Sort
+    package var sort: EntrySort
     package var isDescending: Bool
     package var filter: Filter
+    /// The part begins with the first name at or after `offset`, or else before it, that begins with this, whatever the case and accents;
+    /// it is empty if there is none.
+    package var beginning: String?
 
     package init(
-        path: PathReference, offset: Int = 0, limit: Int = PageLimits.entries, sort: Sort = .name,
-        isDescending: Bool = false, filter: Filter = .all
+        path: PathReference, offset: Int = 0, limit: Int = PageLimits.entries, sort: EntrySort = .name,
+        isDescending: Bool = false, filter: Filter = .all, beginning: String? = nil
     ) {
         self.path = path
         self.offset = offset
@@ -41,6 +47,14 @@ package struct EntryQuery: Equatable, Sendable, PathRequest {
         self.sort = sort
         self.isDescending = isDescending
         self.filter = filter
+        self.beginning = beginning
+    }
+
+    /// - Throws: `tooLarge` for a path or a beginning that is too long.
+    func check() throws(ControlError) {
+        try PathReference.check([path])
+        guard let beginning, beginning.utf8.count > ControlLimits.path else { return }
+        throw ControlError(.tooLarge, "`beginning` has at most \(ControlLimits.path) bytes.")
     }
 }
 
@@ -67,24 +81,14 @@ package struct SearchQuery: Equatable, Sendable {
 
 /// Asks for the entries in a directory, or all below it.
 package struct ListQuery: Equatable, Sendable, PathRequest {
-    package enum Sort: String, CaseIterable, Sendable {
-        /// By the bytes of the names.
-        case name
-        /// By name as people count, directories first: `IMG_2` before `IMG_10`.
-        case natural
-        /// Of directories, all that is below.
-        case size
-        case modified
-    }
-
     package var path: PathReference
     package var isRecursive: Bool
     /// The order in each directory.
-    package var sort: Sort
+    package var sort: EntrySort
     package var isDescending: Bool
 
     package init(
-        path: PathReference, isRecursive: Bool = false, sort: Sort = .name, isDescending: Bool = false
+        path: PathReference, isRecursive: Bool = false, sort: EntrySort = .name, isDescending: Bool = false
     ) {
         self.path = path
         self.isRecursive = isRecursive

@@ -3,21 +3,18 @@ import IndexStore
 
 /// The order in which the entries of a directory are listed. Pure.
 struct EntryOrder: Equatable, Sendable {
-    var sort: ListQuery.Sort
+    var sort: EntrySort
     var isDescending: Bool
 
     /// - Parameter entries: of one directory, by the bytes of their names.
     func sorted(_ entries: [Entry]) -> [Entry] {
-        let sign = isDescending ? -1 : 1
         switch sort {
         case .name: return isDescending ? entries.reversed() : entries
         case .natural:
-            // Directories are first in either direction.
             return arranged(entries) { (left, right) in
-                guard left.entry.kind == .directory || right.entry.kind == .directory,
-                    left.entry.kind != right.entry.kind
-                else { return left.name.compare(right.name) * sign < 0 }
-                return left.entry.kind == .directory
+                NaturalOrder.precedes(
+                    (left.name, left.entry.kind == .directory), (right.name, right.entry.kind == .directory),
+                    isDescending: isDescending)
             }
         case .size:
             return arranged(entries) { (left, right) in
@@ -50,6 +47,49 @@ struct EntryOrder: Equatable, Sendable {
     private func arranged(_ entries: [Entry], _ precedes: (Row, Row) -> Bool) -> [Entry] {
         entries.map(Row.init).sorted(by: precedes).map(\.entry)
     }
+}
+
+/// Names as people order them, directories first in either direction. Pure.
+enum NaturalOrder {
+    /// The places that names have, in their order.
+    static func places(of names: [(text: String, isDirectory: Bool)], isDescending: Bool) -> [Int] {
+        let keys = names.map { (NaturalName($0.text), $0.isDirectory) }
+        return keys.indices.sorted { precedes(keys[$0], keys[$1], isDescending: isDescending) }
+    }
+
+    static func precedes(
+        _ left: (name: NaturalName, isDirectory: Bool), _ right: (name: NaturalName, isDirectory: Bool),
+        isDescending: Bool
+    ) -> Bool {
+        guard left.isDirectory == right.isDirectory else { return left.isDirectory }
+        let order = left.name.compare(right.name)
+        return isDescending ? order > 0 : order < 0
+    }
+}
+
+/// The beginning of a name, without regard to case and accents. Pure.
+struct NameBeginning: Sendable {
+    private let bytes: [UInt8]
+
+    init(_ text: String) { bytes = Array(Self.folded(text).utf8) }
+
+    /// - Parameter name: UTF-8.
+    func begins(_ name: some Sequence<UInt8>) -> Bool {
+        var position = 0
+        for byte in name {
+            guard position < bytes.count else { return true }
+            // Nearly all names are ASCII as far as that.
+            guard byte < 0x80 else {
+                return Self.folded(String(decoding: Array(name), as: UTF8.self)).utf8.starts(with: bytes)
+            }
+            let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            guard bytes[position] == (isUpper ? byte | 0x20 : byte) else { return false }
+            position += 1
+        }
+        return position == bytes.count
+    }
+
+    private static func folded(_ text: String) -> String { Accents.removed(from: text.lowercased()) }
 }
 
 /// A name as people order names: without regard to case and accents, and numbers by their value. Pure.

@@ -43,10 +43,30 @@ extension EntryReader {
             order = try await makeOrder(of: directory, query, isOnDisk: stamp.disk != nil)
             if !hasFetched { cache.keep(order, key, stamp, made: now(), cost: now() - begun) }
         }
-        let part = Array(order.names.dropFirst(query.offset).prefix(query.limit))
+        var offset = query.offset
+        if let beginning = query.beginning {
+            guard let found = try await place(of: NameBeginning(beginning), in: order, of: directory, from: offset)
+            else { return EntryPage(entries: [], offset: offset, total: order.names.count) }
+            offset = found
+        }
+        let part = Array(order.names.dropFirst(offset).prefix(query.limit))
         return EntryPage(
             entries: try await entries(part, of: order, in: directory, isOnDisk: stamp.disk != nil),
-            offset: query.offset, total: order.names.count)
+            offset: offset, total: order.names.count)
+    }
+
+    /// The first name with this beginning at or after `start`, or else before it; nil if there is none.
+    private func place(
+        of beginning: NameBeginning, in order: DirectoryOrder, of directory: String, from start: Int
+    ) async throws -> Int? {
+        let ids = try await index.foldListing(of: folder.id, in: directory, into: Set<Int64>()) { ids, row in
+            if beginning.begins(row.name) { ids.insert(row.id) }
+        }
+        func begins(_ id: Int64) -> Bool {
+            order.localName(id).map { beginning.begins($0.utf8) } ?? ids.contains(id)
+        }
+        let start = min(start, order.names.count)
+        return order.names[start...].firstIndex(where: begins) ?? order.names[..<start].firstIndex(where: begins)
     }
 
     /// Of a directory on this disk; nil if it is not here.
@@ -59,15 +79,19 @@ extension EntryReader {
 
     // MARK: the order
 
+    /// A directory with more names is ordered by their bytes: to fold and compare them takes seconds and much memory.
+    private static let naturalLimit = 100_000
+
     /// What is gathered while the index is walked.
     private struct Gathered: Sendable {
         struct Row: Sendable {
             var id: Int64
             var key: Int64
+            var isDirectory: Bool
         }
 
         var rows: [Row] = []
-        /// Only where names of the disk have to be put between them.
+        /// Of the rows; only where the order needs them, or names of the disk have to be put between them.
         var names: [String] = []
         /// What of the disk the index has not named yet.
         var disk: [String: FileType]
@@ -92,43 +116,53 @@ extension EntryReader {
                 let isWanted = Self.isWanted(
                     filter, path: prefix + name, name: name, type: type, isDirectory: row.isDirectory, selection)
                 guard isWanted else { return }
-                if hasDisk { gathered.names.append(name) }
+            }
+            if hasDisk || sort == .natural && gathered.rows.count < Self.naturalLimit {
+                gathered.names.append(String(decoding: row.name, as: UTF8.self))
             }
             let key =
                 switch sort {
-                case .name: Int64(0)
+                case .name, .natural: Int64(0)
                 case .size: row.size
                 case .modified: row.modified ?? .min
                 }
-            gathered.rows.append(.init(id: row.id, key: key))
+            gathered.rows.append(.init(id: row.id, key: key, isDirectory: row.isDirectory))
         }
         var order = DirectoryOrder()
         let local = try await localRows(gathered.disk, prefix: prefix, query)
         order.local = local.map(\.name)
-        var rows = gathered.rows
+        var (rows, listed) = (gathered.rows, gathered.names)
         if !local.isEmpty {
             // By name both are in order: merged they are, too.
-            rows = []
+            (rows, listed) = ([], [])
             rows.reserveCapacity(gathered.rows.count + local.count)
+            listed.reserveCapacity(gathered.rows.count + local.count)
             var next = 0
             for (position, entry) in local.enumerated() {
-                while next < gathered.rows.count,
-                    gathered.names[next].utf8.lexicographicallyPrecedes(entry.name.utf8)
-                {
-                    rows.append(gathered.rows[next])
-                    next += 1
-                }
-                rows.append(.init(id: -Int64(position) - 1, key: entry.key))
+                let end =
+                    gathered.names[next...].firstIndex { !$0.utf8.lexicographicallyPrecedes(entry.name.utf8) }
+                    ?? gathered.names.count
+                rows += gathered.rows[next..<end]
+                listed += gathered.names[next..<end]
+                rows.append(.init(id: -Int64(position) - 1, key: entry.key, isDirectory: entry.isDirectory))
+                listed.append(entry.name)
+                next = end
             }
             rows += gathered.rows[next...]
+            listed += gathered.names[next...]
         }
-        if sort != .name {
+        switch sort {
+        case .natural where rows.count <= Self.naturalLimit:
+            let places = NaturalOrder.places(
+                of: zip(listed, rows).map { ($0, $1.isDirectory) }, isDescending: query.isDescending)
+            order.names = places.map { rows[$0].id }
+            return order
+        case .name, .natural: order.names = rows.map(\.id)
+        case .size, .modified:
             let keys = rows.enumerated().sorted {
                 ($0.element.key, $0.offset) < ($1.element.key, $1.offset)
             }
             order.names = keys.map(\.element.id)
-        } else {
-            order.names = rows.map(\.id)
         }
         if query.isDescending { order.names.reverse() }
         return order
@@ -137,7 +171,7 @@ extension EntryReader {
     /// The names that only this disk has, by their bytes, with what they are sorted by.
     private func localRows(
         _ names: [String: FileType], prefix: String, _ query: EntryQuery
-    ) async throws -> [(name: String, key: Int64)] {
+    ) async throws -> [(name: String, key: Int64, isDirectory: Bool)] {
         guard let place, !names.isEmpty else { return [] }
         let selection = place.selection
         let wanted = names.filter { name, type in
@@ -149,11 +183,13 @@ extension EntryReader {
         }
         let sort = query.sort
         let rows = try await threads.runIfActive {
-            try wanted.keys.map { name -> (name: String, key: Int64) in
-                guard sort != .name, let path = RelativePath(prefix + name),
+            try wanted.map { name, type -> (name: String, key: Int64, isDirectory: Bool) in
+                let isDirectory = type == .directory
+                guard sort == .size || sort == .modified, let path = RelativePath(prefix + name),
                     let status = try place.root.status(of: path)
-                else { return (name, 0) }
-                return (name, sort == .size ? (status.type == .regular ? status.size : 0) : status.modified.seconds)
+                else { return (name, 0, isDirectory) }
+                let key = sort == .size ? (status.type == .regular ? status.size : 0) : status.modified.seconds
+                return (name, key, isDirectory)
             }
         }
         return rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

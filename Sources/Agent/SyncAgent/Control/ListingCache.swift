@@ -24,7 +24,7 @@ final class ListingCache: Sendable {
     struct Key: Hashable, Sendable {
         var folder: FolderID
         var directory: String
-        var sort: EntryQuery.Sort
+        var sort: EntrySort
         var isDescending: Bool
         var filter: EntryQuery.Filter
     }

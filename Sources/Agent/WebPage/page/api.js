@@ -114,15 +114,15 @@ export async function* lines(method, path, { query, body, signal } = {}) {
 }
 
 /**
- * A part of a list, `{entries, total, truncated}`, `total` undefined where nobody has counted, `truncated` true where there is
- * more than was counted: `limit` of them from `offset` on. An
+ * A part of a list, `{entries, total, truncated, offset}`, `total` undefined where nobody has counted, `truncated` true where there is
+ * more than was counted: `limit` of them from `offset` on, or from where what was asked for begins. An
  * agent that answers with lines has all of them, and the part is cut out here.
  */
 export async function page(path, { limit, offset = 0, ...query }, signal) {
   const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
   if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
-    const { entries, total, truncated, incomplete } = await response.json();
-    return { entries, total, truncated, incomplete };
+    const { entries, total, truncated, incomplete, offset: at } = await response.json();
+    return { entries, total, truncated, incomplete, offset: at };
   }
   const all = [];
   for (const line of (await response.text()).split("\n")) {
@@ -131,7 +131,7 @@ export async function page(path, { limit, offset = 0, ...query }, signal) {
     if (entry.type === "error") throw new APIError(entry);
     all.push(entry);
   }
-  return { entries: all.slice(offset, offset + limit), total: all.length };
+  return { entries: all.slice(offset, offset + limit), total: all.length, offset };
 }
 
 /** Where the bytes of a file are, for `src`. */

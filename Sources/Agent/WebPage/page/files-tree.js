@@ -111,7 +111,7 @@ export class FolderTree {
 
   async #load(node) {
     const answer = await this.app.api.page("entries",
-      { path: node.key, limit: most, offset: 0, sort: "name", order: "asc", filter: "directories" });
+      { path: node.key, limit: most, offset: 0, sort: "natural", order: "asc", filter: "directories" });
     const names = answer.entries.filter((entry) => entry.type === "directory");
     const keys = new Set(names.map((entry) => reference(entry.folder, entry.path)));
     for (const child of node.children) if (!keys.has(child.key)) this.#forget(child);

@@ -9,9 +9,8 @@ import { boxOf, nameOf, parentOf, shown, tickSelects } from "./files-names.js";
 import { Picks, mostPicked } from "./files-picks.js";
 import { keep, letGo, removeEverywhere } from "./files-select.js";
 import { SearchFilters, counted } from "./files-search.js";
-import { natural } from "./files-natural.js";
 import { Overview } from "./files-overview.js";
-import { beginsWith, halve } from "./files-seek.js";
+import { beginsWith } from "./files-seek.js";
 import { PagedSource } from "./files-source.js";
 import { openMenu } from "./menu.js";
 import { Thumbnails } from "./files-thumbs.js";
@@ -248,10 +247,10 @@ class FilesView {
     const hadFocus = this.list.element.contains(document.activeElement) || document.activeElement === document.body
       || document.activeElement?.id === "view";
     const { by, order } = this.sort;
-    const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
+    const query = { path: reference(folder, path), sort: by === "name" ? "natural" : by, order, filter: this.filter };
     const load = (offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal);
-    this.ordered = by === "name" ? natural(load, order === "desc") : null;
-    this.#use(new PagedSource(this.ordered?.load ?? load, () => this.#sourceChanged()),
+    this.query = query;
+    this.#use(new PagedSource(load, () => this.#sourceChanged()),
       { label: t`Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
     this.list.emptyText = emptyTexts[this.filter];
     this.#showSort();
@@ -504,20 +503,13 @@ class FilesView {
   async #seek(text, from) {
     const { source } = this;
     if (!source) return -1;
-    const test = beginsWith(text);
-    if (!this.isSearching) {
-      const index = this.ordered?.find(test, from);
-      if (index !== undefined) return index;
+    if (source.isWhole || this.isSearching) {
+      const test = beginsWith(text);
+      const found = source.findKnown(test, from);
+      return found >= 0 ? found : source.findKnown(test);
     }
-    let found = source.findKnown(test, from);
-    if (found < 0) found = source.findKnown(test);
-    if (found >= 0 || source.isWhole || this.isSearching || this.sort.by !== "name" || this.sort.order !== "asc") return found;
-    const query = { path: reference(this.place.folder, this.place.path), sort: "name", order: "asc", filter: this.filter, limit: 1 };
-    const entryAt = async (offset) => {
-      const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset }));
-      return answer && this.source === source ? answer.entries[0] ?? null : undefined;
-    };
-    return halve(text, source.total, entryAt);
+    const answer = await this.app.attempt(() => this.app.api.page("entries", { ...this.query, limit: 1, offset: from, beginning: text }));
+    return answer?.entries.length > 0 && this.source === source ? answer.offset : -1;
   }
 
   // Searching

@@ -61,7 +61,7 @@ struct ListCommand: RunnableCommand {
     }
 
     private func query(_ path: PathReference) -> ListQuery {
-        let (sort, isDescending): (ListQuery.Sort, Bool) =
+        let (sort, isDescending): (EntrySort, Bool) =
             switch sort ?? (bySize ? .size : byDate ? .date : .name) {
             case .name: (.natural, false)
             case .size: (.size, true)
