@@ -88,6 +88,7 @@ struct ClusterCommandTests {
             all.output == """
                 docs: ready, 3 files, 2.9 KiB
                 films: 23 % here (16 MiB of 67 MiB), about 12 min left
+                  complete until \(Timestamp.local(Sample.time)); missing since then: a.mp4, b/c.mp4 and 1 more
                 photos: 23 % here (16 MiB of 67 MiB), does not fit: 47 MiB short
                   3 of the needed files are on nas, not connected; switch one of them on
 

@@ -57,7 +57,8 @@ extension ScriptedControl {
                     presentBytes: 3000, missing: .init(), etaSeconds: 0),
                 ReadyAnswer.Folder(
                     id: "films", label: "", isReady: false, selectedFiles: 4, selectedBytes: 67 << 20, presentFiles: 1,
-                    presentBytes: 16 << 20, missing: .init(files: 3, bytes: 51 << 20), etaSeconds: 700,
+                    presentBytes: 16 << 20, missing: .init(files: 3, bytes: 51 << 20),
+                    missingNames: ["a.mp4", "b/c.mp4"], completeUntil: Sample.time, etaSeconds: 700,
                     bytesPerSecond: 76_400),
                 ReadyAnswer.Folder(
                     id: "photos", label: "", isReady: false, selectedFiles: 4, selectedBytes: 67 << 20, presentFiles: 1,

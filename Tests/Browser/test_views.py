@@ -201,6 +201,7 @@ def test_one_button_makes_it_ready_for_the_train(page, laptop, two, module_lab):
         nas.run("scan", "photos")
         page.wait(lambda: re.search(r"\d+ % here", page.text(row)) and "about" in page.text(row), "the time that is left")
         assert "1 folder is not ready" in page.text("main.activity")
+        page.wait(lambda: re.search(r"complete until .+; missing since then: ticket.pdf", page.text(row)), "what is missing since when")
         page.screenshot("ready")
         laptop.run("pause", "photos")
         page.wait(lambda: "paused" in page.text(row) and "/s" not in page.text(row), "it is paused")

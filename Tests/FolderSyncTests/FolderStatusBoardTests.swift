@@ -1,4 +1,6 @@
+import AgentContext
 import FileAccess
+import IndexStore
 import Testing
 
 @testable import FolderSync
@@ -9,7 +11,7 @@ struct FolderStatusBoardTests {
     private func take(_ board: FolderStatusBoard, _ body: (inout ProblemJournal) throws -> Void) rethrows {
         var effects = FolderEffects()
         try body(&effects.problems)
-        board.take(effects)
+        board.take(effects, at: WallTime(seconds: 0))
     }
 
     /// A name is counted once, however often something is said of it, and beyond those whose message is kept, too.
@@ -32,6 +34,24 @@ struct FolderStatusBoardTests {
         #expect(board.snapshot.problemCount == 1)
         take(board) { $0.forgetFound(below: nil) }
         #expect(board.snapshot.problemCount == 0)
+    }
+
+    @Test func somethingIsMissingSinceNothingWas() {
+        let board = FolderStatusBoard()
+        func end(_ files: Int64?, at now: Int64) -> Int64? {
+            var effects = FolderEffects()
+            if let files { effects.counts.need = NeededTotals(items: Aggregate(files: files)) }
+            board.take(effects, at: WallTime(seconds: now))
+            return board.snapshot.completeness.end?.seconds
+        }
+        // It was so when the agent started.
+        #expect(end(3, at: 1) == nil)
+        #expect(end(0, at: 2) == nil)
+        #expect(end(2, at: 3) == 3)
+        #expect(end(5, at: 4) == 3)
+        #expect(end(nil, at: 5) == 3, "nothing was counted")
+        #expect(end(0, at: 6) == nil)
+        #expect(end(1, at: 7) == 7)
     }
 
     /// A scan finds out anew what scans find, and ends nothing of what pulls cannot do.

@@ -338,5 +338,13 @@ def test_ready_says_what_is_missing(gate):
     folder = json.loads(answer.stdout)["folders"][0]
     assert folder["ready"] is True and folder["presentBytes"] == folder["selectedBytes"] == 1_001_000
     assert folder["missing"] == {"files": 0, "bytes": 0} and folder["etaSeconds"] == 0 and folder["inTime"] is True
+    assert folder["missingNames"] == [] and "completeUntil" not in folder
     assert agent.run("ready").stdout == b"f: ready, 3 files, 978 KiB\n"
     assert agent.try_run("ready", "nope").returncode == 4 and agent.try_run("ready", "--by", "noon").returncode == 64
+    # Another device adds a file, and keeps it to itself for now.
+    gate.folder.add("d/new", harness.pattern(2_000))
+    gate.session.send_index("f")
+    folder = wait_until(lambda: next((f for f in json.loads(agent.try_run("ready", "--json").stdout)["folders"] if "completeUntil" in f), None),
+                        what="it was complete until now")
+    assert not folder["ready"] and folder["missingNames"] == ["d/new"] and folder["missing"] == {"files": 1, "bytes": 2_000}
+    assert b"; missing since then: d/new\n" in agent.try_run("ready").stdout

@@ -44,6 +44,15 @@ import Testing
         #expect(still.etaSeconds == nil && still.isReady(inSeconds: .max) == nil)
     }
 
+    @Test(arguments: [Int64(0), 20, 100]) func whatIsMissingSinceWhenIsSaidOfWhatWasComplete(present: Int64) throws {
+        var folder = Self.folder(present: present)
+        folder.completeUntil = "2026-11-21T14:03:05Z"
+        folder.missingNames = ["a", "b"]
+        let answer = try #require(Self.answer(folder))
+        #expect(answer.completeUntil == (present == 20 ? "2026-11-21T14:03:05Z" : nil), "of what had something")
+        #expect(answer.missingNames == (present == 100 ? [] : ["a", "b"]))
+    }
+
     @Test func whatDoesNotFitIsNeverReady() throws {
         let full = try #require(Self.answer(Self.folder(present: 20, free: 33, rate: 10)))
         #expect(full.short == 47 && full.etaSeconds == nil && full.isReady(inSeconds: .max) == false)
@@ -84,7 +93,7 @@ import Testing
             decoding: try ControlJSON.encode(Readiness.answer([Self.folder(present: 20, free: 33)])), as: UTF8.self)
         #expect(
             json == """
-                {"folders":[{"etaSeconds":null,"id":"f","label":"","missing":{"bytes":80,"files":80},"paused":false,\
+                {"folders":[{"etaSeconds":null,"id":"f","label":"","missing":{"bytes":80,"files":80},"missingNames":[],"paused":false,\
                 "presentBytes":20,"presentFiles":20,"ready":false,"selectedBytes":100,"selectedFiles":100,"short":47,\
                 "waits":[]}],"schema":1}
                 """)

@@ -20,6 +20,9 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
     }
 
     package struct Folder: Codable, Equatable, Sendable {
+        /// How many names are in `missingNames` at most.
+        package static let nameLimit = 5
+
         package var id: String
         package var label: String
         /// All that is selected is here in its newest version as far as this device knows, and nothing keeps it from knowing.
@@ -30,6 +33,11 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
         /// Verified; with what is here of files that are being downloaded.
         package var presentBytes: Int64
         package var missing: Missing
+        /// The first names of what is missing.
+        package var missingNames: [String]
+        /// When something came to be missing, as RFC 3339: since then other devices have changed that, or more was selected. Nil if nothing is
+        /// missing, and if it was so already when the agent started.
+        package var completeUntil: String?
         /// How many bytes of space are missing on the disk, above the folder's `minimum-free` and what the folders before it take;
         /// 0 if it fits.
         package var short: Int64
@@ -46,7 +54,8 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
 
         package init(
             id: String, label: String, isReady: Bool, selectedFiles: Int64, selectedBytes: Int64, presentFiles: Int64,
-            presentBytes: Int64, missing: Missing, short: Int64 = 0, etaSeconds: Int64? = nil,
+            presentBytes: Int64, missing: Missing, missingNames: [String] = [], completeUntil: String? = nil,
+            short: Int64 = 0, etaSeconds: Int64? = nil,
             bytesPerSecond: Int64? = nil, isPaused: Bool = false, waits: [FolderWait] = [], isInTime: Bool? = nil
         ) {
             self.id = id
@@ -57,6 +66,8 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
             self.presentFiles = presentFiles
             self.presentBytes = presentBytes
             self.missing = missing
+            self.missingNames = missingNames
+            self.completeUntil = completeUntil
             self.short = short
             self.etaSeconds = etaSeconds
             self.bytesPerSecond = bytesPerSecond
@@ -74,7 +85,8 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case id, label, isReady = "ready", selectedFiles, selectedBytes, presentFiles, presentBytes, missing, short
-            case etaSeconds, bytesPerSecond, isPaused = "paused", waits, isInTime = "inTime"
+            case missingNames, completeUntil, etaSeconds, bytesPerSecond, isPaused = "paused", waits
+            case isInTime = "inTime"
         }
 
         /// Writes the folder; `etaSeconds` is there as null where nobody can say.
@@ -90,6 +102,8 @@ package struct ReadyAnswer: Codable, Equatable, Sendable {
             try container.encode(presentFiles, forKey: .presentFiles)
             try container.encode(presentBytes, forKey: .presentBytes)
             try container.encode(missing, forKey: .missing)
+            try container.encode(missingNames, forKey: .missingNames)
+            try container.encodeIfPresent(completeUntil, forKey: .completeUntil)
             try container.encode(short, forKey: .short)
             try container.encode(etaSeconds, forKey: .etaSeconds)
             try container.encodeIfPresent(bytesPerSecond, forKey: .bytesPerSecond)

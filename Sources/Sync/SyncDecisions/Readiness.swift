@@ -19,6 +19,10 @@ package struct Readiness: Sendable {
         /// Whether it has halted, or has not been told what there is: what it counts may not be all.
         package var isUncertain = false
         package var waits: [FolderWait] = []
+        /// When something came to be missing, as RFC 3339; nil if nothing is, or if that is not known.
+        package var completeUntil: String?
+        /// The first of what is missing.
+        package var missingNames: [String] = []
 
         package init(
             id: String, label: String, selected: FolderStatus.Totals, present: FolderStatus.Totals
@@ -62,6 +66,9 @@ package struct Readiness: Sendable {
             isPaused: folder.isPaused)
         // Nothing is in the way of what is here; a doubt about what there is remains one.
         answer.waits = isReady ? [] : folder.waits
+        // What had nothing was not complete in anybody's eyes.
+        if !folder.hasAll, folder.present.files > 0 { answer.completeUntil = folder.completeUntil }
+        if !folder.hasAll { answer.missingNames = folder.missingNames }
         if isReady {
             answer.etaSeconds = 0
         } else if canEnd, !folder.isUncertain, let rate = folder.bytesPerSecond, rate > 0, missing.bytes > 0 {

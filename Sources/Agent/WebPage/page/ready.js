@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { percent, shown } from "./files-names.js";
 import { act, draw, poll, section } from "./parts.js";
-import { bytes, duration, plural, rate, said, t } from "./words.js";
+import { bytes, dateTime, duration, number, plural, rate, said, t } from "./words.js";
 
 /** A section that asks while it is seen; `stop` ends that. calls `told(folders)` with each answer, and with an empty list after an error. */
 export function readySection(app, told) {
@@ -49,6 +49,7 @@ export function readySection(app, told) {
         h("span", { class: "numbers" }, numbers(folder))),
       folder.ready || share === null ? null
         : h("progress", { max: 100, value: share, "aria-label": t`${shown(folder.label || folder.id)}: ${share} % here` }),
+      h("p", { class: "quiet" }, since(folder)),
       waits.map(({ message, text, remedy, remedyText }) => h("p", { class: "quiet" }, `${said(message, text)}; ${said(remedy, remedyText)}`)));
   }
 
@@ -64,6 +65,15 @@ export function readySection(app, told) {
   }
 
   return { element: part.element, stop };
+}
+
+/** What came to be missing since nothing was; null where that is not known. */
+function since(folder) {
+  if (!folder.completeUntil || folder.missingNames.length === 0) return null;
+  const [time, names] = [dateTime(folder.completeUntil), folder.missingNames.map(shown).join(", ")];
+  const rest = folder.missing.files - folder.missingNames.length;
+  return rest > 0 ? t`complete until ${time}; missing since then: ${names} and ${number(rest)} more`
+    : t`complete until ${time}; missing since then: ${names}`;
 }
 
 function wordOf(folder, share) {

@@ -11,9 +11,10 @@ struct ReadyCommand: RunnableCommand {
             abstract: translated("Show whether everything selected is here, before you go offline."),
             discussion: translated(
                 """
-                For each folder: all of the selection is here; or how much of it is, how long the rest takes at the rate of \
-                the last seconds, whether it fits on the disk and which device it waits for. Exits with 0 if every folder \
-                is ready (with --by: is or will be ready by then), else with 1. `synctrain wait` blocks until it is.
+                For each folder: all of the selection is here; or how much of it is, what is missing and since when, how long \
+                the rest takes at the rate of the last seconds, whether it fits on the disk and which device it waits for. \
+                Exits with 0 if every folder is ready (with --by: is or will be ready by then), else with 1. \
+                `synctrain wait` blocks until it is.
 
                   synctrain ready --by 08:00
                   synctrain ready photos --json
@@ -89,6 +90,7 @@ struct ReadyRendering: Sendable {
     func lines(_ folder: ReadyAnswer.Folder) -> [String] {
         var lines = ["\(style.name(folder.id)): \(sentence(folder))"]
         guard !folder.isReady else { return lines }
+        if let text = missing(folder) { lines.append("  \(text)") }
         for wait in folder.waits where folder.short == 0 || wait.reason != .space {
             lines.append("  \(style.name(wait.shown)); \(style.name(wait.shownRemedy))")
         }
@@ -102,6 +104,16 @@ struct ReadyRendering: Sendable {
             lines.append("  \(verdict)")
         }
         return lines
+    }
+
+    /// What came to be missing since nothing was; nil where that is not known.
+    private func missing(_ folder: ReadyAnswer.Folder) -> String? {
+        guard let end = folder.completeUntil, !folder.missingNames.isEmpty else { return nil }
+        let (time, names) = (Timestamp.local(end), folder.missingNames.map { style.name($0) }.joined(separator: ", "))
+        let rest = folder.missing.files.subtractingClamped(Int64(folder.missingNames.count))
+        return rest > 0
+            ? translated("complete until \(time); missing since then: \(names) and \(rest) more")
+            : translated("complete until \(time); missing since then: \(names)")
     }
 
     private func sentence(_ folder: ReadyAnswer.Folder) -> String {

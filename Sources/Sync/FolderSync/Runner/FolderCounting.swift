@@ -81,14 +81,21 @@ extension FolderContext {
     /// On which devices the needed files are whole.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
-    package func lacks() async throws -> [FolderOutlook.Lack] {
+    package func lacks() async throws -> [FolderOutlook.Lack] { try await lacking(naming: 0).lacks }
+
+    /// On which devices the needed files are whole, and the names of so many of the first of them.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    package func lacking(naming nameLimit: Int) async throws -> (lacks: [FolderOutlook.Lack], names: [String]) {
         var lacks: [FolderOutlook.Lack] = []
+        var names: [String] = []
         var seen = 0
         var cursor: String?
         repeat {
             let page = try await index.needed(after: cursor, limit: Self.lackNameLimit - seen)
             seen += page.entries.count
             for entry in page.entries where entry.file.kind != .directory && !entry.file.isDeleted {
+                if names.count < nameLimit { names.append(entry.file.name) }
                 let size = entry.file.kind == .file ? max(0, entry.file.size) : 0
                 if let known = lacks.firstIndex(where: { $0.holders == entry.holders }) {
                     lacks[known].files += 1
@@ -99,6 +106,6 @@ extension FolderContext {
             }
             cursor = page.next
         } while cursor != nil && seen < Self.lackNameLimit
-        return lacks
+        return (lacks, names)
     }
 }

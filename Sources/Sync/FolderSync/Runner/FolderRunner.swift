@@ -184,7 +184,7 @@ package final class FolderRunner: Sendable {
         }
         if let place = effects.place { boards.places.set(place) }
         if effects.selectionChanged { watcher?.selectionChanged() }
-        boards.status.take(effects)
+        boards.status.take(effects, at: tools.time.wall())
         boards.inbox.take(effects, at: tools.time.monotonic())
         if effects.endsHalt { endHalt() }
         if effects.touchesConflicts { await countConflicts() }

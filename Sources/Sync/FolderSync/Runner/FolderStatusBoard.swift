@@ -83,6 +83,7 @@ package final class FolderStatusBoard: Sendable {
         fileprivate var failed: Set<String> = []
         package var isShortOfSpace = false
         package var need = NeededTotals()
+        package var completeness = Completeness()
         package var waiting: Waiting?
         /// Who holds what is needed, so far as it was looked at.
         package var lacks: [FolderOutlook.Lack] = []
@@ -112,6 +113,20 @@ package final class FolderStatusBoard: Sendable {
             problems.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.prefix(count).map {
                 Problem(path: $0.key, message: $0.value)
             }
+        }
+    }
+
+    /// Until when nothing was missing.
+    package struct Completeness: Equatable, Sendable {
+        private var isComplete = false
+        /// When something came to be missing; nil while nothing is, and where it was so already when the agent started.
+        package private(set) var end: WallTime?
+
+        package init() {}
+
+        package mutating func note(isComplete: Bool, at now: WallTime) {
+            if isComplete { end = nil } else if self.isComplete { end = now }
+            self.isComplete = isComplete
         }
     }
 
@@ -177,8 +192,8 @@ package final class FolderStatusBoard: Sendable {
         state.withLock { $0.watch = (watchState, why, watched) }
     }
 
-    /// Takes over what a step has found out.
-    package func take(_ effects: FolderEffects) {
+    /// Takes over what a step has found out by `now`.
+    package func take(_ effects: FolderEffects, at now: WallTime) {
         state.withLock { state in
             for entry in effects.problems.entries {
                 switch entry {
@@ -194,7 +209,10 @@ package final class FolderStatusBoard: Sendable {
                 }
             }
             let counts = effects.counts
-            if let need = counts.need { state.need = need }
+            if let need = counts.need {
+                state.need = need
+                state.completeness.note(isComplete: need == NeededTotals(), at: now)
+            }
             if let extraneous = counts.extraneous { state.extraneous = extraneous }
             if let conflicts = counts.conflicts { state.conflicts = conflicts }
             if let heldDeletions = counts.heldDeletions { state.heldDeletions = heldDeletions }

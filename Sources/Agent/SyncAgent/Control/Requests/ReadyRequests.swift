@@ -33,8 +33,10 @@ struct ReadyRequests: RequestGroup {
         var status = await FolderStatusReading(folder: folder, index: index).status()
         let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
         // A pull says who is missing once it has ended, and one that waits for a device may take long.
-        let lacks = status.need.isZero ? nil : try await (try? folder.runner.reading())?.lacks()
-        await outlook.add(to: &status, of: folder, lacks: lacks)
+        let lacking =
+            status.need.isZero
+            ? nil : try await (try? folder.runner.reading())?.lacking(naming: ReadyAnswer.Folder.nameLimit)
+        await outlook.add(to: &status, of: folder, lacks: lacking?.lacks)
         let place = try? folder.boards.places.current.get()
         let facts = EntryFacts(folder, place, fetching, transfers)
         let sums = try await RootSums(of: folder, in: index)
@@ -54,6 +56,8 @@ struct ReadyRequests: RequestGroup {
                 && status.condition != .lowSpace
             || status.condition == .receivingIndex
         ready.waits = status.waits
+        ready.completeUntil = folder.boards.status.snapshot.completeness.end?.rfc3339
+        ready.missingNames = (lacking?.names ?? []).filter { !InternalContent.contains($0) }
         return ready
     }
 }
