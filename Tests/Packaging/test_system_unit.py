@@ -76,6 +76,39 @@ echo done
 """)
 
 
+def test_two_devices_sync(machine, package):
+    """A NAS with the system unit and a laptop with the unit of its user, both in this machine."""
+    machine.install(package)
+    machine.run("useradd", "--create-home", "me")
+    machine.boot(first_steps() + """
+sed 's/^.Service.$/&\\nUser=me/' /usr/lib/systemd/user/synctrain.service >/etc/systemd/system/me.service
+systemctl daemon-reload
+me() {
+    setpriv --reuid=me --regid=me --init-groups env -i HOME=/home/me PATH="$PATH" LC_ALL=C.UTF-8 "$@"
+}
+until_it_is() { for _ in $(seq 300); do "$@" && return 0; sleep 0.1; done; return 1; }
+me synctrain init --name laptop --no-discovery --listen tcp://127.0.0.1:0
+systemctl start me
+until_it_is me synctrain status
+address=$(grep -o 'tcp://127[^"]*' /root/status | head -n 1)
+as synctrain device add "$(me synctrain id)" --name laptop
+as synctrain folder share library laptop
+me synctrain device add "$(as synctrain id)" --name nas --address "$address"
+me synctrain folder add library /home/me/library --device nas
+until_it_is me synctrain stat library:a.txt
+[ ! -e /home/me/library/a.txt ]
+me synctrain select library:a.txt
+until_it_is cmp /srv/library/a.txt /home/me/library/a.txt
+[ "$(cat /home/me/library/a.txt)" = hello ]
+# And back; the rights of neither account are needed for that.
+me sh -c 'echo more >>/home/me/library/a.txt'
+me synctrain scan library:
+until_it_is cmp /srv/library/a.txt /home/me/library/a.txt
+[ "$(stat -c %U /srv/library/a.txt /home/me/library/a.txt)" = "$(printf 'synctrain\\nme')" ]
+echo done
+""")
+
+
 def test_an_update_restarts_it_and_a_removal_stops_it(machine, package, newer):
     machine.install(package)
     machine.boot(first_steps() + f"""
