@@ -2,6 +2,7 @@ import AgentConfiguration
 import Cryptography
 import FileAccess
 import Foundation
+import Selection
 import SyncTestKit
 
 @testable import FolderSync
@@ -83,9 +84,18 @@ extension Simulation {
     }
 
     /// What has gone unattended while the agent did what was due.
-    func checkKeptFree(_ before: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
+    func checkKeptFree(
+        _ before: [(name: String, content: SHA256Digest)], _ selection: Selection?, _ agent: SimulatedAgent
+    ) async {
         // What goes unattended is deselected first.
         agent.selectionChanged()
+        if agent.isUp, agent.disk.condition == .healthy {
+            let staying = before.filter {
+                selection?.isLeftOut($0.name) == false && agent.selection?.isLeftOut($0.name) == true
+                    && agent.files.content($0.name) == $0.content
+            }
+            for (name, _) in staying { trace.violate("agent \(agent.number) deselected \(name), which stays") }
+        }
         let gone = before.filter { agent.files.content($0.name) == nil && agent.selection?.isLeftOut($0.name) == true }
         guard !gone.isEmpty else { return }
         trace.note("agent \(agent.number) keeps space free of \(gone.map(\.name))")

@@ -343,11 +343,13 @@ actor Simulation {
             let (trace, number) = (trace, agent.number)
             trace.note("agent \(number) works")
             let before = weather.frees ? contents(agent) : []
+            agent.selectionChanged()
+            let selection = agent.selection
             await inProcess(of: agent) { process in
                 let isDone = await process.folder.runner.performDue()
                 if !isDone { trace.note("agent \(number): nothing is due") }
             }
-            await checkKeptFree(before, agent)
+            await checkKeptFree(before, selection, agent)
             guard agent.isUp else { return }
         }
     }
