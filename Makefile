@@ -12,7 +12,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites dolphin file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -54,7 +54,7 @@ unit-test: quick-unit-test simulation-test ## the Swift tests
 
 quick-unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
-	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/FileManager/test_deciding.py Tests/FileManager/test_view.py
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/FileManager/test_deciding.py Tests/FileManager/test_view.py Tests/FileManager/test_lines.py
 	# A few at a time: begun all at once, each would wait for all others within its own time limit.
 	$(TEST_PROGRAM) --experimental-maximum-parallelization-width 8 --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests|IncomingFileTests|PromiseTests'
 	# These ask whether a file is locked or open for writing: a child that another test starts has all descriptors for an instant.
@@ -132,9 +132,14 @@ mount-suites: debug ## fio, stress-ng, dbench, fs_mark and LibreOffice on a moun
 	@config/install-packages config/mount-suite-packages.txt
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop/test_mount_suites.py
 
-file-manager-test: debug ## the extensions in real Nautilus, Nemo and Caja, on a screen that nobody sees; installs them
+dolphin: ## the plugins of Dolphin, into .build/dolphin/plugins; installs what compiles them
+	@config/install-packages config/dolphin-packages.txt
+	cmake -S packaging/file-managers/dolphin -B .build/dolphin -DCMAKE_BUILD_TYPE=Release
+	cmake --build .build/dolphin
+
+file-manager-test: debug dolphin ## the extensions in real Nautilus, Nemo, Caja and Dolphin, on a screen that nobody sees; installs them
 	@config/install-packages config/file-manager-packages.txt
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/FileManager/run
+	PLUGINS="$(CURDIR)/.build/dolphin/plugins" SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/FileManager/run
 
 network-lab: debug ## homes behind routers of each kind, real discovery servers and relays, in network namespaces; needs root
 	$(SWIFT_BUILD) --product DiscoveryProbe --explicit-target-dependency-import-check error

@@ -13,6 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Where the bindings of each look for extensions below a directory of XDG_DATA_DIRS.
 EXTENSIONS = {"nautilus": "nautilus-python", "nemo": "nemo-python", "caja": "caja-python"}
 COMMANDS = {"nautilus": ["nautilus", "--new-window"], "nemo": ["nemo", "--no-desktop"], "caja": ["caja", "--no-desktop"]}
+# It loads no Python: its driver is a program of its own on the same bus.
+DOLPHIN = ["sh", "-c", 'python3 "$DRIVER" & exec dolphin --new-window "$0"']
 
 
 class Desktop:
@@ -76,12 +78,18 @@ class FileManager(Child):
         self.answers = os.path.join(desktop.place, f"{kind}-answers")
         self.orders = os.path.join(desktop.place, f"{kind}-orders")
         open(self.answers, "w").close()
-        # Beside the extension of the package, in the user's own directory.
-        extensions = os.path.join(desktop.home, ".local/share", EXTENSIONS[kind], "extensions")
-        os.makedirs(extensions, exist_ok=True)
-        shutil.copyfile(os.path.join(HERE, "driver.py"), os.path.join(extensions, "driver.py"))
         environment = {**desktop.environment, "SYNCTRAIN_FILE_MANAGER_LOG": self.answers, "DRIVER_ORDERS": self.orders}
-        self.spawn(["dbus-run-session", "--", *COMMANDS[kind], directory], env=environment, cwd=desktop.home)
+        if kind == "dolphin":
+            environment |= {"DRIVER": os.path.join(HERE, "dolphin_driver.py"), "QT_PLUGIN_PATH": os.environ["PLUGINS"],
+                            "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "QT_QPA_PLATFORM": "xcb"}
+            del environment["NO_AT_BRIDGE"], environment["GTK_A11Y"]
+        else:
+            # Beside the extension of the package, in the user's own directory.
+            extensions = os.path.join(desktop.home, ".local/share", EXTENSIONS[kind], "extensions")
+            os.makedirs(extensions, exist_ok=True)
+            shutil.copyfile(os.path.join(HERE, "driver.py"), os.path.join(extensions, "driver.py"))
+        command = COMMANDS.get(kind, DOLPHIN)
+        self.spawn(["dbus-run-session", "--", *command, directory], env=environment, cwd=desktop.home)
 
     def notes(self):
         with open(self.answers) as file:

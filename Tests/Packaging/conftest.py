@@ -1,6 +1,7 @@
 """The package, packed once for all tests, and machines to install it on. `Tests/Packaging/run` starts pytest as these need it."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -12,6 +13,8 @@ PROGRAMS = os.path.dirname(os.path.abspath(os.environ["SYNCTRAIN"]))
 # A Debian system to install on; without, a copy of this machine.
 BASE = os.environ.get("BASE", "/")
 IS_DEBUG = BASE == "/"
+# Where what compiles its plugins is installed; `.ci/run` does that.
+HAS_DOLPHIN = os.path.exists("/usr/include/KF5/KIOWidgets/KOverlayIconPlugin") and shutil.which("cmake") is not None
 
 
 def pack(directory, **environment):

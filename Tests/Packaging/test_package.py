@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from conftest import IS_DEBUG, PROGRAMS, REPOSITORY, pack
+from conftest import HAS_DOLPHIN, IS_DEBUG, PROGRAMS, REPOSITORY, pack
 
 # Debug programs look for the toolchain's libraries where they were built; `.modified` makes the names of packages long.
 ACCEPTED = ["custom-library-search-path", "package-has-long-file-name"] if IS_DEBUG else []
@@ -109,7 +109,15 @@ def test_make_install_and_uninstall_use_the_same_list(tmp_path):
 
 
 def test_extensions_need_the_programs_and_their_file_managers_python(packages, extensions):
-    assert sorted(extensions) == ["synctrain-caja", "synctrain-nautilus", "synctrain-nemo"]
-    for path, binding in zip(packages[1:], ("python3-caja", "python3-nautilus", "nemo-python"), strict=True):
+    needs = {"caja": "python3-caja", "nautilus": "python3-nautilus", "nemo": "nemo-python"}
+    if HAS_DOLPHIN:
+        needs["dolphin"] = "libkf5kiowidgets5"
+        plugins = [os.path.relpath(os.path.join(directory, name), extensions["synctrain-dolphin"])
+                   for directory, _, names in os.walk(extensions["synctrain-dolphin"]) for name in names if name.endswith(".so")]
+        assert sorted(re.sub("lib/[^/]+/", "lib/*/", plugin) for plugin in plugins) == [
+            "usr/lib/*/qt5/plugins/kf5/kfileitemaction/synctrain-menu.so", "usr/lib/*/qt5/plugins/kf5/overlayicon/synctrain-overlay.so"]
+    assert set(extensions) == {f"synctrain-{name}" for name in needs}
+    for path in packages[1:]:
+        binding = needs[os.path.basename(path).split("_")[0].removeprefix("synctrain-")]
         depends = subprocess.run(["dpkg-deb", "--field", path, "Depends"], capture_output=True, text=True, check=True).stdout
         assert binding in depends and "synctrain (>= " in depends, depends
