@@ -5,6 +5,7 @@ import Foundation
 import IndexStore
 import NIOCore
 import Reconciliation
+import Selection
 import SyncTestKit
 import Synchronization
 import Testing
@@ -214,9 +215,7 @@ import Testing
                 }
             case .edited: try Data([9]).write(to: URL(filePath: agent.path("b")))
             }
-            var step = DeselectStep(paths: ["a", "b"], local: .free)
-            step.reselectsWhatStays = true
-            let outcome = try await agent.folder.runner.perform(step)
+            let outcome = try await agent.folder.runner.perform(DeselectStep.freeing(chosen: ["a", "b"]))
             peers.endGathering()
             #expect(outcome.freeing?.freed == ["a"])
             #expect(outcome.freeing?.staying == [] && outcome.freeing?.stayingFiles == 0)
@@ -228,6 +227,47 @@ import Testing
             try await scene.until { scene[1].read("b") == there }
             try await scene.until { try await agent.version("b") != nil }
             #expect(agent.read("b") == there && agent.read("a") == nil && scene[1].read("a") == [1])
+        }
+    }
+
+    /// A program that keeps a file open for writing has it tried once in a while, not with each pull.
+    @Test func whatCannotBeFreedIsLeftAloneForAWhile() async throws {
+        try await selective { scene in
+            let agent = scene[0]
+            try agent.write([1], to: "a")
+            try agent.write([2], to: "b")
+            _ = try await connect(scene)
+            try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
+            for name in ["a", "b"] {
+                _ = try await agent.folder.runner.perform(SelectStep(paths: [name], whileSpace: true))
+            }
+            try await scene.until { try await agent.version("b") != nil }
+            let version = try await agent.version("b")
+            let writer = try FileHandle(forWritingTo: URL(filePath: agent.path("b")))
+            defer { try? writer.close() }
+            func keepFree() async throws -> Int {
+                var status = stat()
+                stat(agent.path(".stignore"), &status)
+                let before = status.st_ino
+                _ = try await agent.folder.runner.free(.unattended(until: .max / 4, among: PathSet(["a", "b"])))
+                stat(agent.path(".stignore"), &status)
+                return before == status.st_ino ? 0 : 1
+            }
+            try await scene.until {
+                _ = try await keepFree()
+                return agent.read("a") == nil
+            }
+            #expect(agent.read("b") == [2])
+            #expect(agent.read(".stignore") == Array("// synctrain: while-space /b\n!/b\n*\n".utf8))
+            try await scene.until { try await agent.version("b") != nil }
+            #expect(try await agent.version("b") == version, "it is what it was")
+            #expect(try await keepFree() == 0, "it was tried just now")
+            // Who asks for it has it tried.
+            try writer.close()
+            try await scene.until {
+                _ = try await agent.folder.runner.free(FreeStep(until: .max / 4, among: PathSet(["a", "b"])))
+                return agent.read("b") == nil
+            }
         }
     }
 

@@ -33,17 +33,14 @@ extension FolderRunner {
                 let choice = try await perform(
                     ChooseFilesStep(
                         bytes: round == 0 ? nil : answer.missing, until: step.until, unusedFor: step.unusedFor,
-                        among: step.among, excluding: excluded))
+                        among: step.among, excluding: excluded, isUnattended: step.isUnattended))
                 if round == 0 { (answer.available, answer.missing) = (choice.available, choice.wanted) }
                 guard answer.missing > 0, !choice.names.isEmpty else { break }
                 excluded.formUnion(choice.names)
                 try await gathering.gather(choice.names)
                 let proven = try await gathering.folder.provenNames(among: choice.names)
                 guard !proven.isEmpty else { continue }
-                var step = DeselectStep(paths: proven, local: .free)
-                // A device may have been promised one of them meanwhile, or its user may have changed it.
-                step.reselectsWhatStays = true
-                let outcome = try await perform(step)
+                let outcome = try await perform(DeselectStep.freeing(chosen: proven))
                 answer.missing = max(0, answer.missing.subtractingClamped(outcome.freeing?.freedBytes ?? 0))
                 answer.outcome.add(outcome)
             }
@@ -59,7 +56,7 @@ extension FolderRunner {
         let space = try folder.root.freeSpace()
         let wanted = keepFree.byteCount(ofDisk: Int64(clamping: space.total))
         guard Int64(clamping: space.available) < wanted else { return }
-        let answer = try await free(FreeStep(until: wanted, among: folder.place.whileSpace))
+        let answer = try await free(.unattended(until: wanted, among: folder.place.whileSpace))
         guard let freeing = answer.outcome.freeing, freeing.freedFiles > 0 else { return }
         folder.logger.notice(
             "freed \(freeing.freedFiles) files, \(ByteText.size(freeing.freedBytes)), to keep \(ByteText.size(wanted)) free"

@@ -15,6 +15,8 @@ package struct FreeStep: FolderStep {
     package var isDryRun = false
     /// Only files at and below these; nil for all.
     package var among: PathSet?
+    /// Nobody asked for it: what could not be freed a short while ago is left alone.
+    var isUnattended = false
 
     package init(until: Int64, unusedFor: Int64? = nil, isDryRun: Bool = false, among: PathSet? = nil) {
         self.until = until
@@ -23,10 +25,17 @@ package struct FreeStep: FolderStep {
         self.among = among
     }
 
+    /// For `keep-free`.
+    static func unattended(until: Int64, among: PathSet) -> FreeStep {
+        var step = FreeStep(until: until, among: among)
+        step.isUnattended = true
+        return step
+    }
+
     /// - Throws: `FolderHalt` while deletions are held back.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SpaceAnswer.Folder {
         let choice = try await ChooseFilesStep(
-            bytes: nil, until: until, unusedFor: unusedFor, among: among, excluding: []
+            bytes: nil, until: until, unusedFor: unusedFor, among: among, excluding: [], isUnattended: isUnattended
         ).run(folder, &work)
         var outcome = SelectionOutcome(folder, isDryRun: true)
         if !choice.names.isEmpty {
@@ -66,6 +75,7 @@ struct ChooseFilesStep: FolderStep {
     let unusedFor: Int64?
     let among: PathSet?
     let excluding: Set<String>
+    let isUnattended: Bool
 
     /// - Throws: `FolderHalt` while deletions are held back.
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Choice {
@@ -73,15 +83,17 @@ struct ChooseFilesStep: FolderStep {
         let available = Int64(clamping: try folder.root.freeSpace().available)
         var choice = Choice(available: available, wanted: bytes ?? until.subtractingClamped(min(until, available)))
         guard choice.wanted > 0 else { return choice }
+        let candidates = try await candidates(folder, leaving: isUnattended ? work.memory.stuck : StuckNames())
         choice.names = SpaceChoice.choose(
-            try await candidates(folder), toFree: choice.wanted, unusedFor: unusedFor, now: folder.now
+            candidates, toFree: choice.wanted, unusedFor: unusedFor, now: folder.now
         ).map(\.name)
         return choice
     }
 
     /// All files that are selected and may go.
-    private func candidates(_ folder: FolderContext) async throws -> [SpaceCandidate] {
+    private func candidates(_ folder: FolderContext, leaving stuck: StuckNames) async throws -> [SpaceCandidate] {
         var candidates: [SpaceCandidate] = []
+        let now = folder.tools.time.monotonic()
         let (root, minimumCopies) = (folder.root, folder.settings.minimumCopies)
         let counting = try await folder.copyCounting(isPlan: true)
         var cursor: String?
@@ -90,7 +102,7 @@ struct ChooseFilesStep: FolderStep {
                 of: folder.id, after: cursor, limit: FolderIndex.pageLimit)
             let names = page.entries.filter {
                 $0.kind == .file && !folder.selection.isLeftOut($0.path) && among?.contains($0.path) ?? true
-                    && !excluding.contains($0.path)
+                    && !excluding.contains($0.path) && !stuck.contains($0.path, at: now)
             }
             let facts = try await folder.index.facts(names.map(\.path))
             let rows = try await folder.index.store.keepRows(in: folder.id, names: names.map(\.path))

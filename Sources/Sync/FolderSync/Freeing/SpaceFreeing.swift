@@ -16,7 +16,7 @@ struct SpaceFreeing {
     private let isDryRun: Bool
     private(set) var outcome = FreeingOutcome()
     /// All files that stay and are the folder's; `outcome` has the first of them.
-    private(set) var stayed: [String] = []
+    private(set) var stayed: [(name: String, reason: Freeing.Reason)] = []
     /// What is to follow, for the step that frees.
     private(set) var work: FolderWork
 
@@ -69,6 +69,14 @@ struct SpaceFreeing {
         case stays(Freeing.Reason, Phrase?)
         /// A directory that still holds something.
         case holds([(path: String, size: Int64)])
+
+        static func staying(_ error: FileAccessError) -> Deed {
+            switch error.code {
+            case .busy: .stays(.inUse, nil)
+            case .changedOnDisk, .isADirectory, .notARegularFile: .stays(.changedHere, nil)
+            default: .stays(.failed, error.text)
+            }
+        }
     }
 
     private mutating func free(named names: [String]) async throws {
@@ -86,7 +94,7 @@ struct SpaceFreeing {
                 switch deed {
                 case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
                 case .stays(.failed, _) where await isGone(candidate): changes.append(.forget(candidate.name))
-                case .stays: if !candidate.isDirectory { stayed.append(candidate.name) }
+                case .stays(let reason, _): if !candidate.isDirectory { stayed.append((candidate.name, reason)) }
                 case .holds: break
                 }
             }
@@ -155,6 +163,12 @@ struct SpaceFreeing {
     ) async throws -> Deed {
         if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
         if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
+        // Before anything is forgotten of it: what stays is what it was.
+        do {
+            if try await isBeingWritten(candidate) { return .stays(.inUse, nil) }
+        } catch let error as FileAccessError {
+            return .staying(error)
+        }
         // Before it goes: an index that still has what has gone would take another file at the name for the one that others keep.
         // A death in between leaves an extraneous file.
         if !isDryRun { try await folder.index.apply([.forget(candidate.name)], &work) }
@@ -162,24 +176,23 @@ struct SpaceFreeing {
             try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)
         } catch let error as FileAccessError {
             if !isDryRun, let local, await !isGone(candidate) { try await folder.index.apply([.set(local)], &work) }
-            switch error.code {
-            case .busy: return .stays(.inUse, nil)
-            case .changedOnDisk, .isADirectory, .notARegularFile: return .stays(.changedHere, nil)
-            default: return .stays(.failed, error.text)
-            }
+            return .staying(error)
         }
         return reason.map { .givenUp($0) } ?? .freed
     }
 
     private func remove(_ candidate: Candidate, purpose: RemovalPurpose) async throws {
-        let (archive, isDryRun) = (folder.archive, isDryRun)
+        guard !isDryRun else { return }
+        let archive = folder.archive
         try await folder.onDisk {
-            guard !isDryRun else {
-                guard candidate.status.type == .regular, try archive.root.isBeingWritten(candidate.path) else { return }
-                throw FileAccessError(.busy, .remove, path: candidate.name)
-            }
-            try archive.removeUserFile(candidate.path, expecting: candidate.status, purpose: purpose)
+            _ = try archive.removeUserFile(candidate.path, expecting: candidate.status, purpose: purpose)
         }
+    }
+
+    private func isBeingWritten(_ candidate: Candidate) async throws -> Bool {
+        guard candidate.status.type == .regular else { return false }
+        let root = folder.archive.root
+        return try await folder.onDisk { try root.isBeingWritten(candidate.path) }
     }
 
     // MARK: directories

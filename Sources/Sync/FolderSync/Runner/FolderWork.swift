@@ -39,6 +39,8 @@ package struct FolderMemory: Sendable {
     var movedParts: [String: [String: Int64]] = [:]
     /// Conflicts that the folder's command is to decide.
     var undecided: Set<UndecidedConflict> = []
+    /// What was to be freed and could not be.
+    var stuck = StuckNames()
     /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
     var contestedDeletions: [String: VersionVector] = [:]
 

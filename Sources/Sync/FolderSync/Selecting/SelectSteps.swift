@@ -45,6 +45,13 @@ package struct DeselectStep: FolderStep {
         self.isDryRun = isDryRun
     }
 
+    /// Frees files that nobody named. Since they were chosen, another device may have been promised one, or its user has changed it.
+    static func freeing(chosen paths: [String]) -> DeselectStep {
+        var step = DeselectStep(paths: paths, local: .free)
+        step.reselectsWhatStays = true
+        return step
+    }
+
     /// - Throws: `IgnoreError` where the ignore file cannot say that; `FolderHalt` while deletions are held back.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
         if local != .keep { try folder.requireNoDeletionHalt() }
@@ -68,7 +75,10 @@ package struct DeselectStep: FolderStep {
         outcome.cost.extraneousFiles = freeing.outcome.stayingFiles
         outcome.cost.extraneousBytes = freeing.outcome.stayingBytes
         if reselectsWhatStays, !isDryRun, !freeing.stayed.isEmpty {
-            try await reselect(freeing.stayed, marked: marked, &outcome, changed.folder, &work)
+            // What was promised is tried again as soon as that ends.
+            let stuck = freeing.stayed.filter { $0.reason != .promised }.map(\.name)
+            work.memory.stuck.note(stuck, at: folder.tools.time.monotonic())
+            try await reselect(freeing.stayed.map(\.name), marked: marked, &outcome, changed.folder, &work)
         }
         return outcome
     }
