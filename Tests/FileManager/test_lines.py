@@ -49,7 +49,7 @@ def test_what_has_no_emblem_is_not_mentioned_until_it_had_one(talk):
     assert talk.said == [{"path": "/home/f/a/y", "emblem": None}]
 
 
-def test_what_is_hidden_is_said_anew(talk):
+def test_what_was_hidden_is_said_again(talk):
     assert len(talk.ask(look="/home/f/a/x")) == 1
     assert talk.ask(hide="/home/f/a/x") == []
     assert len(talk.ask(look="/home/f/a/x")) == 1

@@ -341,7 +341,7 @@ def test_ready_says_what_is_missing(gate):
     assert folder["missingNames"] == [] and "completeUntil" not in folder
     assert agent.run("ready").stdout == b"f: ready, 3 files, 978 KiB\n"
     assert agent.try_run("ready", "nope").returncode == 4 and agent.try_run("ready", "--by", "noon").returncode == 64
-    # Another device adds a file, and keeps it to itself for now.
+    # Another device announces one more file, and gives no block of it.
     gate.folder.add("d/new", harness.pattern(2_000))
     gate.session.send_index("f")
     folder = wait_until(lambda: next((f for f in json.loads(agent.try_run("ready", "--json").stdout)["folders"] if "completeUntil" in f), None),

@@ -7,6 +7,13 @@ FAILS = """
 fails() { if "$@"; then return 1; fi; }
 """
 
+# The unit of the user `me`, as one of the system's.
+START_OF_USER_UNIT = """
+sed 's/^.Service.$/&\\nUser=me/' /usr/lib/systemd/user/synctrain.service >/etc/systemd/system/me.service
+systemctl daemon-reload
+systemctl start me
+"""
+
 
 def first_steps(account="synctrain", home="/var/lib/synctrain", unit="synctrain", start="systemctl enable --now synctrain"):
     """As docs/install.md says, to a folder with a file; setpriv is for sudo."""
@@ -65,12 +72,7 @@ def test_the_user_unit_can_read_a_folder(machine, package):
     """What it takes from the agent must leave what the agent needs. Here as a system unit: both managers read it alike."""
     machine.install(package)
     machine.run("useradd", "--create-home", "me")
-    start = """
-sed 's/^.Service.$/&\\nUser=me/' /usr/lib/systemd/user/synctrain.service >/etc/systemd/system/me.service
-systemctl daemon-reload
-systemctl start me
-"""
-    machine.boot(first_steps("me", "/home/me", "me", start) + """
+    machine.boot(first_steps("me", "/home/me", "me", START_OF_USER_UNIT) + """
 [ "$(stat -c %U /proc/$(systemctl show --property=MainPID --value me))" = me ]
 echo done
 """)
@@ -81,14 +83,12 @@ def test_two_devices_sync(machine, package):
     machine.install(package)
     machine.run("useradd", "--create-home", "me")
     machine.boot(first_steps() + """
-sed 's/^.Service.$/&\\nUser=me/' /usr/lib/systemd/user/synctrain.service >/etc/systemd/system/me.service
-systemctl daemon-reload
 me() {
     setpriv --reuid=me --regid=me --init-groups env -i HOME=/home/me PATH="$PATH" LC_ALL=C.UTF-8 "$@"
 }
 until_it_is() { for _ in $(seq 300); do "$@" && return 0; sleep 0.1; done; return 1; }
 me synctrain init --name laptop --no-discovery --listen tcp://127.0.0.1:0
-systemctl start me
+""" + START_OF_USER_UNIT + """
 until_it_is me synctrain status
 address=$(grep -o 'tcp://127[^"]*' /root/status | head -n 1)
 as synctrain device add "$(me synctrain id)" --name laptop

@@ -188,20 +188,26 @@ import Testing
         }
     }
 
+    /// The first of two agents that have `a` and `b`, which it has selected while there is space.
+    private func withTwoFilesWhileSpace(_ scene: SessionScene) async throws -> SessionAgent {
+        let agent = scene[0]
+        try agent.write([1], to: "a")
+        try agent.write([2], to: "b")
+        _ = try await connect(scene)
+        try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
+        for name in ["a", "b"] {
+            _ = try await agent.folder.runner.perform(SelectStep(paths: [name], whileSpace: true))
+        }
+        return agent
+    }
+
     enum Meanwhile: CaseIterable, Sendable { case promised, edited }
 
     /// What is freed for want of space was named by nobody: where a file cannot go after all, it stays selected, with its mark.
     @Test(arguments: Meanwhile.allCases)
     func whatNobodyNamedStaysSelectedWhereItStays(meanwhile: Meanwhile) async throws {
         try await selective { scene in
-            let agent = scene[0]
-            try agent.write([1], to: "a")
-            try agent.write([2], to: "b")
-            _ = try await connect(scene)
-            try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
-            for name in ["a", "b"] {
-                _ = try await agent.folder.runner.perform(SelectStep(paths: [name], whileSpace: true))
-            }
+            let agent = try await withTwoFilesWhileSpace(scene)
             let peers = agent.folder.boards.peers
             peers.beginGathering()
             try await CopyGathering(folder: try agent.folder.runner.reading()).gather(["a", "b"])
@@ -233,14 +239,7 @@ import Testing
     /// A program that keeps a file open for writing has it tried once in a while, not with each pull.
     @Test func whatCannotBeFreedIsLeftAloneForAWhile() async throws {
         try await selective { scene in
-            let agent = scene[0]
-            try agent.write([1], to: "a")
-            try agent.write([2], to: "b")
-            _ = try await connect(scene)
-            try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
-            for name in ["a", "b"] {
-                _ = try await agent.folder.runner.perform(SelectStep(paths: [name], whileSpace: true))
-            }
+            let agent = try await withTwoFilesWhileSpace(scene)
             try await scene.until { try await agent.version("b") != nil }
             let version = try await agent.version("b")
             let writer = try FileHandle(forWritingTo: URL(filePath: agent.path("b")))
