@@ -33,8 +33,8 @@ class Desktop:
         self.opened = os.path.join(place, "opened")
         self.screen = Child("Xvfb", os.path.join(place, "Xvfb.log"))
         reading, writing = os.pipe()
-        # It chooses a number that is free, and says which.
-        self.screen.spawn(["Xvfb", "-displayfd", str(writing), "-screen", "0", "1000x640x24", "-nolisten", "tcp"],
+        # It chooses a number that is free, and says which. It does not begin again when the last window goes: it would take none meanwhile.
+        self.screen.spawn(["Xvfb", "-displayfd", str(writing), "-screen", "0", "1000x640x24", "-nolisten", "tcp", "-noreset"],
                           pass_fds=[writing])
         os.close(writing)
         with open(reading) as pipe:

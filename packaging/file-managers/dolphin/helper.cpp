@@ -58,16 +58,17 @@ bool Helper::start()
     return true;
 }
 
-void Helper::send(const QJsonObject &order)
+bool Helper::send(const QJsonObject &order)
 {
     // A program that takes nothing has stopped: nothing is claimed then, and nothing is kept for it.
-    if (start() && m_process.bytesToWrite() < lineLimit)
-        m_process.write(QJsonDocument(order).toJson(QJsonDocument::Compact) + '\n');
+    if (!start() || m_process.bytesToWrite() >= lineLimit)
+        return false;
+    return m_process.write(QJsonDocument(order).toJson(QJsonDocument::Compact) + '\n') >= 0;
 }
 
-void Helper::look(const QString &path)
+bool Helper::look(const QString &path)
 {
-    send({{QStringLiteral("look"), path}});
+    return send({{QStringLiteral("look"), path}});
 }
 
 void Helper::hide(const QString &path)
@@ -83,8 +84,9 @@ QJsonArray Helper::menu(const QStringList &paths, int number, int patience)
     send({{QStringLiteral("menu"), QJsonArray::fromStringList(paths)}, {QStringLiteral("id"), number}});
     QElapsedTimer timer;
     timer.start();
-    while (!m_hasMenu && m_process.state() != QProcess::NotRunning && timer.elapsed() < patience)
-        m_process.waitForReadyRead(int(patience - timer.elapsed()));
+    // A time below zero would be no limit.
+    for (qint64 rest = patience; rest > 0 && !m_hasMenu && m_process.state() != QProcess::NotRunning; rest = patience - timer.elapsed())
+        m_process.waitForReadyRead(int(rest));
     m_awaited = -1;
     return m_menu;
 }

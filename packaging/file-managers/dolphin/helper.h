@@ -17,8 +17,8 @@ public:
     /// QObject, by the names of its methods and signals.
     static QObject *shared();
 
-    /// Has a path's emblem told, now and whenever it is another one.
-    Q_INVOKABLE void look(const QString &path);
+    /// Has a path's emblem told, now and whenever it is another one. False if there is nobody to ask.
+    Q_INVOKABLE bool look(const QString &path);
     /// Ends that.
     Q_INVOKABLE void hide(const QString &path);
     /// The menu items for some paths, each with `action`, `label` and `tip`; none where the answer takes longer than so many
@@ -35,7 +35,7 @@ Q_SIGNALS:
 private:
     explicit Helper(QObject *parent);
     bool start();
-    void send(const QJsonObject &order);
+    bool send(const QJsonObject &order);
     void read();
     void take(const QJsonObject &line);
 

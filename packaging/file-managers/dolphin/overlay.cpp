@@ -34,6 +34,11 @@ public:
         const auto known = m_emblems.constFind(path);
         if (known != m_emblems.constEnd())
             return overlays(*known);
+        bool isAsked = false;
+        QMetaObject::invokeMethod(m_helper, "look", Q_RETURN_ARG(bool, isAsked), Q_ARG(QString, path));
+        // Dolphin asks again when it shows the file again.
+        if (!isAsked)
+            return {};
         m_emblems.insert(path, QString());
         m_paths.enqueue(path);
         while (m_paths.size() > pathLimit) {
@@ -41,7 +46,6 @@ public:
             m_emblems.remove(oldest);
             QMetaObject::invokeMethod(m_helper, "hide", Q_ARG(QString, oldest));
         }
-        QMetaObject::invokeMethod(m_helper, "look", Q_ARG(QString, path));
         return {};
     }
 
