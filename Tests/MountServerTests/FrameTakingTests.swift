@@ -85,6 +85,27 @@ import Threads
         #expect(answered == [[0], [11, 12, 13], slow])
     }
 
+    /// What comes behind requests that one thread has read and others take is taken as well, however the two meet.
+    @Test(.timeLimit(.minutes(1))) func whatComesWhileOthersAreTakenIsAnswered() async throws {
+        let slow = (1..<FrameTaking.threadCount).map { UInt64($0) }
+        let together = slow.flatMap { MountRequest.look(path: "slow \($0)").frame(number: $0).bytes }
+        for _ in 0..<50 {
+            let answered = try await onThread {
+                var connected = try Connected()
+                _ = try connected.nextAnswer()
+                connected.mount.send(together)
+                connected.ask(11, .look(path: "quick"))
+                let quick = try connected.nextAnswer()
+                connected.session.isLetGo.with { $0 = true }
+                let late = try slow.map { _ in try connected.nextAnswer() }
+                connected.mount.end()
+                _ = connected.isOver.wait { $0 ? true : nil }
+                return [quick] + late.sorted()
+            }
+            #expect(answered == [11] + slow)
+        }
+    }
+
     /// The end of a connection waits for what is being answered: what is opened then is closed with all else.
     @Test(.timeLimit(.minutes(1))) func whatIsBeingAnsweredIsWaitedForAtTheEnd() async throws {
         let wasOver = try await onThread {

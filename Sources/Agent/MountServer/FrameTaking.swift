@@ -21,7 +21,8 @@ final class FrameTaking: Sendable {
 
     /// What there is for a thread that asks.
     private enum Turn {
-        case request(MountConnection.Taken)
+        /// - Parameter leavesMore: there is more behind it, or may be, which another thread is to look for.
+        case request(MountConnection.Taken, leavesMore: Bool)
         /// All that has come was taken.
         case nothing
         case over
@@ -67,7 +68,7 @@ final class FrameTaking: Sendable {
     private func takeFrames(_ arrivals: SocketArrivals) {
         while true {
             switch next(arrivals) {
-            case .request(let taken): connection.answer(taken)
+            case .request(let taken, _): connection.answer(taken)
             case .nothing: arrivals.wait()
             case .over: return
             }
@@ -78,9 +79,9 @@ final class FrameTaking: Sendable {
         reading.withLock { reading in
             let turn = Self.next(&reading, socket, connection, others, logger)
             switch turn {
-            // This thread is busy for a while, with what may have come behind the request.
-            case .request where !reading.decoder.isEmpty: arrivals.leave()
-            // One thread after the other hears of it.
+            // This thread is busy for a while.
+            case .request(_, leavesMore: true): arrivals.leave()
+            // One thread after the other gets to know it.
             case .over: arrivals.leave()
             default: break
             }
@@ -92,11 +93,14 @@ final class FrameTaking: Sendable {
         _ reading: inout Reading, _ socket: LocalSocket, _ connection: MountConnection,
         _ others: AsyncStream<MountFrame>.Continuation, _ logger: Logger
     ) -> Turn {
+        // Whether what this thread was woken for is in the decoder: it may be in the socket, behind frames that another thread read.
+        var isAllRead = false
         while !reading.isOver {
             do throws(MountProtocolError) {
                 while let frame = try reading.decoder.next() {
                     switch connection.take(frame) {
-                    case .now(let taken): return .request(taken)
+                    case .now(let taken):
+                        return .request(taken, leavesMore: !isAllRead || !reading.decoder.isEmpty)
                     case .done: break
                     case .forRun:
                         // More under way than any mount sends.
@@ -111,6 +115,7 @@ final class FrameTaking: Sendable {
             switch socket.receiveNow(into: reading.buffer) {
             case .bytes(let count, let descriptor):
                 if let descriptor { close(descriptor) }
+                isAllRead = count < reading.buffer.count && descriptor == nil
                 reading.decoder.append(UnsafeRawBufferPointer(rebasing: reading.buffer[..<count]))
             case .nothing: return .nothing
             case .over: end(&reading, socket)
