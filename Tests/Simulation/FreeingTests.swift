@@ -1,4 +1,5 @@
 import AgentConfiguration
+import BlockExchange
 import ControlAPI
 import Cryptography
 import Dispatch
@@ -303,6 +304,29 @@ import Testing
             #expect(files(first) == Self.own(Self.names))
             #expect(files(second) == Self.own(Self.names))
         }
+    }
+
+    /// A disk that does not remove something, or fails at what surrounds it: selected again, all of it is the version that it was.
+    @Test(arguments: 0...24) func whatTheDiskDoesNotRemoveIsWhatItWas(changes: Int) async throws {
+        try await pair(seed: UInt64(changes) + 1) { simulation, first, second in
+            let before = try await versions(first)
+            second.disk.planFailure(EIO, after: changes)
+            let outcome = await simulation.deselect(["d"], at: second)
+            let failed = second.disk.endFailure()
+            let staying = outcome?.staying.map { "\($0.path) \($0.reason)" }
+            if let failed, failed.hasPrefix("unlink d/") { #expect(staying?.count == 1, "\(failed)") }
+            await simulation.select(["d"], at: second)
+            #expect(try await simulation.settle() == [])
+            #expect(files(first) == Self.own(Self.names) && files(second) == Self.own(Self.names))
+            #expect(try await versions(first) == before, "\(failed ?? "nothing failed")")
+        }
+    }
+
+    private func versions(_ agent: SimulatedAgent) async throws -> [String: VersionVector] {
+        let index = try #require(agent.process?.index)
+        var versions: [String: VersionVector] = [:]
+        for name in Self.names { versions[name] = try await index.global(SimulatedAgent.folder, name)?.file?.version }
+        return versions
     }
 
     /// Killed, and the user writes another file where one has gone, and selects it: what others keep is not its predecessor.

@@ -154,12 +154,12 @@ struct SpaceFreeing {
             let reason = Freeing.reason(
                 against: facts.localVersion, global: facts.global, copies: copies,
                 minimumCopies: folder.settings.minimumCopies, sight: Self.sight(candidate.status, facts.local))
-            return try await deal(with: candidate, facts.local, reason, copies)
+            return try await deal(with: candidate, reason, copies)
         }
     }
 
     private mutating func deal(
-        with candidate: Candidate, _ local: LocalEntry?, _ reason: Freeing.Reason?, _ copies: Copies
+        with candidate: Candidate, _ reason: Freeing.Reason?, _ copies: Copies
     ) async throws -> Deed {
         if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
         if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
@@ -171,11 +171,12 @@ struct SpaceFreeing {
         }
         // Before it goes: an index that still has what has gone would take another file at the name for the one that others keep.
         // A death in between leaves an extraneous file.
+        let local = isDryRun ? nil : try await folder.index.store.local(folder.id, candidate.name)
         if !isDryRun { try await folder.index.apply([.forget(candidate.name)], &work) }
         do {
             try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)
         } catch let error as FileAccessError {
-            if !isDryRun, let local, await !isGone(candidate) { try await folder.index.apply([.set(local)], &work) }
+            if let local, await !isGone(candidate) { try await folder.index.apply([.set(local)], &work) }
             return .staying(error)
         }
         return reason.map { .givenUp($0) } ?? .freed
