@@ -397,7 +397,7 @@ def test_codes_that_differ_store_nothing(page, tabs, strangers):
     page.wait_text(".outcome", "You said that they differ")
     assert "Nothing was stored" in page.text("main.devices")
     tabs(0)
-    page.wait_text(".outcome", "The other device's user said no")
+    page.wait_text(".outcome", "Refused on the other device")
     assert ids(phone) == ids(tablet) == set()
     assert "[[device" not in configuration(phone) + configuration(tablet)
 

@@ -18,7 +18,7 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
         case refusedHere
         /// This device's user, or a script, confirmed other digits than those shown.
         case otherCode
-        /// The other device's user said no.
+        /// Refused on the other device.
         case refusedThere
         /// This device's user went away without an answer, or the agent stops.
         case interruptedHere
@@ -57,7 +57,7 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
 
     init(_ refusal: PairingRefusal) {
         switch refusal {
-        case .user: self.init(.refusedThere, Phrase("the other device's user said no"))
+        case .user: self.init(.refusedThere, Phrase("refused on the other device"))
         case .time: self.init(.timeoutThere, Phrase("the other device timed out"))
         case .busy: self.init(.busy, Phrase("the other device is pairing with a third device; try again later"))
         case .mistake:

@@ -6,7 +6,7 @@ import { t } from "./words.js";
 
 const outcomes = {
   "pairing-mismatch": t`The two devices did not agree on a code`,
-  "pairing-refused": t`The other device's user said no`,
+  "pairing-refused": t`Refused on the other device`,
   "confirmation-needed": t`You said that they differ`,
   "pairing-blocked": t`Pairing has failed too often`,
   "not-pairing": t`The other device is not waiting to be paired`,
