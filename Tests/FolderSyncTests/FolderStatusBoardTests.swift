@@ -41,8 +41,10 @@ struct FolderStatusBoardTests {
         func end(_ files: Int64?, at now: Int64) -> Int64? {
             var effects = FolderEffects()
             if let files { effects.counts.need = NeededTotals(items: Aggregate(files: files)) }
-            board.take(effects, at: WallTime(seconds: now))
-            return board.snapshot.completeness.end?.seconds
+            let before = board.snapshot.completeness
+            let changed = board.take(effects, at: WallTime(seconds: now))
+            #expect((changed ?? before) == board.snapshot.completeness && changed != before)
+            return board.snapshot.completeness.end
         }
         // It was so when the agent started.
         #expect(end(3, at: 1) == nil)

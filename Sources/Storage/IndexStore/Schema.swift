@@ -27,6 +27,7 @@ enum Schema {
         migrator.registerMigration("v11-birth") { try $0.execute(sql: birth) }
         migrator.registerMigration("v12-links") { try $0.execute(sql: localLinks) }
         migrator.registerMigration("v13-author") { try $0.execute(sql: author) }
+        migrator.registerMigration("v14-completeness") { try $0.execute(sql: completeness) }
         return migrator
     }
 
@@ -169,6 +170,10 @@ enum Schema {
 
     /// `state.author` is whose counter this device raises since its index came out of a backup; 0: its own.
     private static let author = "ALTER TABLE state ADD COLUMN author INTEGER NOT NULL DEFAULT 0"
+
+    /// `folder.completeUntil` is when something came to be missing that is selected, in seconds since 1970; 0 while nothing is, NULL
+    /// where something always was.
+    private static let completeness = "ALTER TABLE folder ADD COLUMN completeUntil INTEGER"
 
     /// `folder.localSymlinks` counts the symbolic links on this disk, beside `localFiles`. In an index from before there was
     /// such a column they are counted from what this device has: not deleted (flag 8), of a kind from `symlinkToFile` (2) on.

@@ -98,6 +98,8 @@ package final class FolderRunner: Sendable {
         return boards.inbox.hasWork ? .syncing : .idle
     }
 
+    private var notes: FolderNotes { FolderNotes(store: store, folder: id, logger: logger) }
+
     /// What steps remember by now.
     package var memory: FolderMemory { state.withLock { $0.memory } }
 
@@ -157,7 +159,10 @@ package final class FolderRunner: Sendable {
                 )
             )
         }
-        if boards.scrub.isUnread { try await readDamaged() }
+        if boards.scrub.isUnread {
+            boards.status.set(completeness: try await store.completeness(of: id))
+            try await readDamaged()
+        }
         let folder = context(at: place, settings ?? places.configuration)
         try await folder.applySelection(&work)
         if folder.deletionHalt == nil, boards.status.snapshot.halt != nil { work.effects.endsHalt = true }
@@ -184,25 +189,17 @@ package final class FolderRunner: Sendable {
         }
         if let place = effects.place { boards.places.set(place) }
         if effects.selectionChanged { watcher?.selectionChanged() }
-        boards.status.take(effects, at: tools.time.wall())
+        if let changed = boards.status.take(effects, at: tools.time.wall()) { await notes.keep(changed) }
         boards.inbox.take(effects, at: tools.time.monotonic())
         if effects.endsHalt { endHalt() }
         if effects.touchesConflicts { await countConflicts() }
         if boards.scrub.hasDamaged { await rereadDamaged() }
-        await record(effects.changes)
+        if !effects.changes.isEmpty {
+            await notes.record(effects.changes)
+            events.post("files-changed", folder: id)
+        }
         for event in effects.events { events.post(event.type, folder: id, message: event.message) }
         if hasUndecided { decisionWake.notify() }
-    }
-
-    /// Keeps what happened for `synctrain log`; that it cannot be kept stops nothing.
-    private func record(_ changes: [RecordedChange]) async {
-        guard !changes.isEmpty else { return }
-        do {
-            try await store.record(changes, in: id)
-        } catch {
-            logger.warning("changes cannot be recorded for `synctrain log`: \(error)")
-        }
-        events.post("files-changed", folder: id)
     }
 
     private func countConflicts() async {

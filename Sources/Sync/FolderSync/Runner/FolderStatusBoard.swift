@@ -83,6 +83,7 @@ package final class FolderStatusBoard: Sendable {
         fileprivate var failed: Set<String> = []
         package var isShortOfSpace = false
         package var need = NeededTotals()
+        /// Until when nothing was missing.
         package var completeness = Completeness()
         package var waiting: Waiting?
         /// Who holds what is needed, so far as it was looked at.
@@ -113,20 +114,6 @@ package final class FolderStatusBoard: Sendable {
             problems.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.prefix(count).map {
                 Problem(path: $0.key, message: $0.value)
             }
-        }
-    }
-
-    /// Until when nothing was missing.
-    package struct Completeness: Equatable, Sendable {
-        private var isComplete = false
-        /// When something came to be missing; nil while nothing is, and where it was so already when the agent started.
-        package private(set) var end: WallTime?
-
-        package init() {}
-
-        package mutating func note(isComplete: Bool, at now: WallTime) {
-            if isComplete { end = nil } else if self.isComplete { end = now }
-            self.isComplete = isComplete
         }
     }
 
@@ -183,6 +170,7 @@ package final class FolderStatusBoard: Sendable {
     package func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     package func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
     package func set(isShortOfSpace: Bool) { state.withLock { $0.isShortOfSpace = isShortOfSpace } }
+    func set(completeness: Completeness) { state.withLock { $0.completeness = completeness } }
     func set(damaged: [(name: String, text: Phrase)]) {
         var problems = Problems()
         for file in damaged { problems.note(file.text, at: file.name) }
@@ -192,9 +180,11 @@ package final class FolderStatusBoard: Sendable {
         state.withLock { $0.watch = (watchState, why, watched) }
     }
 
-    /// Takes over what a step has found out by `now`.
-    package func take(_ effects: FolderEffects, at now: WallTime) {
+    /// Takes over what a step has found out by `now`. Gives until when nothing was missing, if that is another time now.
+    @discardableResult
+    package func take(_ effects: FolderEffects, at now: WallTime) -> Completeness? {
         state.withLock { state in
+            let completeness = state.completeness
             for entry in effects.problems.entries {
                 switch entry {
                 case .found(let message, let path): state.found.note(message, at: path)
@@ -211,7 +201,7 @@ package final class FolderStatusBoard: Sendable {
             let counts = effects.counts
             if let need = counts.need {
                 state.need = need
-                state.completeness.note(isComplete: need == NeededTotals(), at: now)
+                state.completeness.note(isComplete: need == NeededTotals(), at: now.seconds)
             }
             if let extraneous = counts.extraneous { state.extraneous = extraneous }
             if let conflicts = counts.conflicts { state.conflicts = conflicts }
@@ -219,6 +209,7 @@ package final class FolderStatusBoard: Sendable {
             if let lacks = counts.lacks { state.lacks = lacks }
             if let isShortOfSpace = counts.isShortOfSpace { state.isShortOfSpace = isShortOfSpace }
             if let lastScan = counts.lastScan { state.lastScan = lastScan }
+            return state.completeness == completeness ? nil : state.completeness
         }
     }
 
