@@ -69,7 +69,8 @@ quick-unit-test: setup
 # These keep all processors busy, and would make others wait for theirs. They run the programs of the last build.
 simulation-test: BOUNDED := timeout --verbose --kill-after=30 3000 stdbuf -oL
 simulation-test:
-	$(TEST_PROGRAM) --filter 'SimulationTests|GATTStreamTests'
+	# A few at a time here too: what is left of the processors for long must not use up the time limit of all at once.
+	$(TEST_PROGRAM) --experimental-maximum-parallelization-width 4 --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
 	# Four files at a time: they wait for each other's programs more than they work.
