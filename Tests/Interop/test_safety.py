@@ -304,6 +304,8 @@ def filled(pair, count=5):
         write(os.path.join(pair.there, "d" if number % 2 else "", f"{number}"), f"{number}".encode())
     pair.scan_there()
     pair.wait_same()
+    # What is on the disk and not in the index yet would come back, and not count as deleted.
+    pair.wait_at_rest()
     return harness.regular_files(pair.there)
 
 
