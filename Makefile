@@ -67,7 +67,7 @@ quick-unit-test: setup
 	wait $$other || status=$$?; cat $$log; rm $$log; exit $$status
 
 # These keep all processors busy, and would make others wait for theirs. They run the programs of the last build.
-simulation-test: BOUNDED := timeout --verbose --kill-after=30 3000 stdbuf -oL
+simulation-test: BOUNDED := timeout --verbose --kill-after=30 4500 stdbuf -oL
 simulation-test:
 	# A few at a time here too: what is left of the processors for long must not use up the time limit of all at once.
 	$(TEST_PROGRAM) --experimental-maximum-parallelization-width 4 --filter 'SimulationTests|GATTStreamTests'
