@@ -11,7 +11,7 @@ import Testing
 
 /// One call of the disk fails, once, while something goes to the archive, and the process goes on: each of the calls, one after
 /// the other, with each errno. Deaths at the same calls: `VersionTests`, `PlacerCrashTests`, `GroupCrashTests`.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct ArchiveFaultTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ArchiveFaultTests {
     static let scenes: [ArchiveScene] =
         ArchiveScene.Way.allCases.flatMap { way in
             [ArchiveScene(way: way, kind: .trashcan), ArchiveScene(way: way, kind: .simple, place: .onAnotherDisk)]

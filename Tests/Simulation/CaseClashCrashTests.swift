@@ -5,7 +5,7 @@ import Testing
 @testable import FolderSync
 
 /// Deaths while one of two files gets another name: at each call that changes the disk, one after the other.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct CaseClashCrashTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct CaseClashCrashTests {
     private static let contents = ["Photo.JPG": "upper", "photo.jpg": "lower"]
 
     private static func files(_ agent: SimulatedAgent) -> [String: String] {

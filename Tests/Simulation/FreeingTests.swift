@@ -13,7 +13,7 @@ import Testing
 @testable import FolderSync
 
 /// Freeing space with real agents, indexes and files: what goes, what stays, and that others never hear of a deletion.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct FreeingTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct FreeingTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     private static let names = ["d/a", "d/b", "d/e/c", "f"]
 

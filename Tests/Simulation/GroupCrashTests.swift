@@ -7,7 +7,7 @@ import Testing
 @testable import FolderSync
 
 /// Groups of files that change together, and deaths, users and links in the middle of it.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct GroupCrashTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct GroupCrashTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     private static let old = ["d/x.a": "old a", "d/x.b": "old b", "d/x.c": "old c"]

@@ -7,7 +7,7 @@ import Testing
 @testable import SessionTestKit
 
 /// Deletions of most of a folder by another device: what waits, what goes on meanwhile, and what a person's word lets go.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct IncomingDeletionTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct IncomingDeletionTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     private static let many = (0..<140).map { "d/\($0)" }
     private static let few = (0..<20).map { "f\($0)" }

@@ -8,7 +8,7 @@ import Testing
 
 /// Deaths while something is put into its place on request, at each call that changes the disk, one after the other. What a
 /// pull and a restored version do there: `VersionTests`; groups: `GroupCrashTests`; what is extraneous: `SettlingCrashTests`.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct PlacerCrashTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct PlacerCrashTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     private static func files(_ agent: SimulatedAgent) -> [String: String] {

@@ -7,7 +7,7 @@ import Testing
 @testable import FolderSync
 
 /// Deaths while the selection follows a rename: at each call that changes the disk, one after the other.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct RenameCrashTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RenameCrashTests {
     enum What: CaseIterable { case file, directory }
 
     private func lines(_ agent: SimulatedAgent) -> Set<String> {

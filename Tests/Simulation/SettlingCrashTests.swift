@@ -6,7 +6,7 @@ import Testing
 @testable import FolderSync
 
 /// Deaths while extraneous files are settled: at each call that changes the disk, one after the other.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct SettlingCrashTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SettlingCrashTests {
     typealias Action = ExtraneousResolution.Action
 
     private static func files(_ agent: SimulatedAgent) -> [String: String] {

@@ -9,7 +9,7 @@ import Testing
 @testable import FolderSync
 
 /// Extraneous files that people settle, and names that they delete everywhere.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct SettlingTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SettlingTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     private func files(_ agent: SimulatedAgent) -> [String: String] {
