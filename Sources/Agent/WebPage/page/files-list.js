@@ -48,7 +48,10 @@ export class FileList {
       this.#soon();
       // Small steps leave the bar behind where the list is taller than it: put right when nobody moves it.
       clearTimeout(this.settling);
-      this.settling = setTimeout(() => this.#putBar(), 150);
+      this.settling = setTimeout(() => {
+        // If it was moved meanwhile, that is told in a moment, and is not to be undone.
+        if (this.scroller.scrollTop === this.window.lastBar) this.#putBar();
+      }, 150);
     }, { passive: true });
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.scroller);
