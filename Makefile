@@ -69,7 +69,7 @@ quick-unit-test: setup
 # These keep all processors busy, and would make others wait for theirs. They run the programs of the last build.
 simulation-test: BOUNDED := timeout --verbose --kill-after=30 4500 stdbuf -oL
 simulation-test:
-	# A few at a time here too: what is left of the processors for long must not use up the time limit of all at once.
+	# A few at a time here too, or each would use up its time limit while it waits for the others.
 	$(TEST_PROGRAM) --experimental-maximum-parallelization-width 4 --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)

@@ -43,9 +43,11 @@ struct FolderStatusBoardTests {
             if let files { effects.counts.need = NeededTotals(items: Aggregate(files: files)) }
             let before = board.snapshot.completeness
             let changed = board.take(effects, at: WallTime(seconds: now))
-            #expect((changed ?? before) == board.snapshot.completeness && changed != before)
-            return board.snapshot.completeness.end
+            #expect((changed ?? before) == board.snapshot.completeness && (changed == nil || changed != before))
+            return board.snapshot.completeness?.end
         }
+        #expect(end(0, at: 0) == nil && board.snapshot.completeness == nil, "nobody has read what was noted")
+        board.set(completeness: Completeness())
         // It was so when the agent started.
         #expect(end(3, at: 1) == nil)
         #expect(end(0, at: 2) == nil)

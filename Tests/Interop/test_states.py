@@ -344,13 +344,14 @@ def test_ready_says_what_is_missing(gate):
     # Another device announces one more file, and gives no block of it.
     gate.folder.add("d/new", harness.pattern(2_000))
     gate.session.send_index("f")
-    folder = wait_until(lambda: next((f for f in json.loads(agent.try_run("ready", "--json").stdout)["folders"] if "completeUntil" in f), None),
-                        what="it was complete until now")
+
+    def no_longer_complete():
+        return next((f for f in json.loads(agent.try_run("ready", "--json").stdout)["folders"] if "completeUntil" in f), None)
+    folder = wait_until(no_longer_complete, what="it was complete until now")
     assert not folder["ready"] and folder["missingNames"] == ["d/new"] and folder["missing"] == {"files": 1, "bytes": 2_000}
     assert b"; missing since then: d/new\n" in agent.try_run("ready").stdout
     until = folder["completeUntil"]
     agent.stop()
     agent.start()
-    folder = wait_until(lambda: next((f for f in json.loads(agent.try_run("ready", "--json").stdout)["folders"] if "completeUntil" in f), None),
-                        what="a new process knows it as well")
+    folder = wait_until(no_longer_complete, what="a new process knows it as well")
     assert folder["completeUntil"] == until and folder["missingNames"] == ["d/new"]

@@ -18,7 +18,7 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
         case refusedHere
         /// This device's user, or a script, confirmed other digits than those shown.
         case otherCode
-        /// Refused on the other device.
+        /// The other device's user has refused, or a script there found other digits.
         case refusedThere
         /// This device's user went away without an answer, or the agent stops.
         case interruptedHere

@@ -169,9 +169,10 @@ struct SpaceFreeing {
         } catch let error as FileAccessError {
             return .staying(error)
         }
+        // With its blocks: what stays after all is what it was.
+        let local = isDryRun ? nil : try await folder.index.store.local(folder.id, candidate.name)
         // Before it goes: an index that still has what has gone would take another file at the name for the one that others keep.
         // A death in between leaves an extraneous file.
-        let local = isDryRun ? nil : try await folder.index.store.local(folder.id, candidate.name)
         if !isDryRun { try await folder.index.apply([.forget(candidate.name)], &work) }
         do {
             try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)

@@ -159,9 +159,9 @@ package final class FolderRunner: Sendable {
                 )
             )
         }
-        if boards.scrub.isUnread {
+        if boards.scrub.isUnread { try await readDamaged() }
+        if boards.status.snapshot.completeness == nil {
             boards.status.set(completeness: try await store.completeness(of: id))
-            try await readDamaged()
         }
         let folder = context(at: place, settings ?? places.configuration)
         try await folder.applySelection(&work)

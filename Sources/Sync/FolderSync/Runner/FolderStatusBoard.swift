@@ -83,8 +83,8 @@ package final class FolderStatusBoard: Sendable {
         fileprivate var failed: Set<String> = []
         package var isShortOfSpace = false
         package var need = NeededTotals()
-        /// Until when nothing was missing.
-        package var completeness = Completeness()
+        /// Until when nothing was missing; nil until it was read what was noted of it.
+        package var completeness: Completeness?
         package var waiting: Waiting?
         /// Who holds what is needed, so far as it was looked at.
         package var lacks: [FolderOutlook.Lack] = []
@@ -201,7 +201,7 @@ package final class FolderStatusBoard: Sendable {
             let counts = effects.counts
             if let need = counts.need {
                 state.need = need
-                state.completeness.note(isComplete: need == NeededTotals(), at: now.seconds)
+                state.completeness?.note(isComplete: need == NeededTotals(), at: now.seconds)
             }
             if let extraneous = counts.extraneous { state.extraneous = extraneous }
             if let conflicts = counts.conflicts { state.conflicts = conflicts }

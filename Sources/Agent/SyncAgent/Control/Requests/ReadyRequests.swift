@@ -56,7 +56,7 @@ struct ReadyRequests: RequestGroup {
                 && status.condition != .lowSpace
             || status.condition == .receivingIndex
         ready.waits = status.waits
-        ready.completeUntil = folder.boards.status.snapshot.completeness.end.map { WallTime(seconds: $0).rfc3339 }
+        ready.completeUntil = folder.boards.status.snapshot.completeness?.end.map { WallTime(seconds: $0).rfc3339 }
         ready.missingNames = (lacking?.names ?? []).filter { !InternalContent.contains($0) }
         return ready
     }
