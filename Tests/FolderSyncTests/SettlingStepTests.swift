@@ -53,6 +53,37 @@ import Testing
         #expect(scene.tree.text("a") == "same", "the pull moves it")
     }
 
+    /// Of a directory that another device renames, all files are announced before the end of the directory, and a pull may begin
+    /// in between. What is left of it here would stay, as what nobody selects does.
+    @Test func aDirectoryOfWhichAPartWasHereGoesWhenItsEndIsAnnouncedLast() async throws {
+        let scene = try await StepScene(ignoring: "!/d/a\n*\n", mode: .selective)
+        try scene.tree.makeDirectory("d")
+        try scene.tree.write("same", to: "d/a")
+        try scene.tree.setPermissions(0o644, "d/a")
+        try scene.tree.setModified(1_700_000_000, "d/a")
+        try await scene.announce(directory: "d", counter: 1)
+        try await scene.announce(directory: "d/sub", counter: 1)
+        try await scene.announce([("d/a", "same")], counter: 1)
+        try await scene.scan()
+        func pull() async throws {
+            _ = try await scene.run(FollowElsewhereStep(names: nil))
+            try await scene.scan()
+            let plan = PlanPullStep(names: nil, cursor: nil, attempted: [], deletions: [], countsNeed: true)
+            #expect(try await scene.run(plan).output.fetches.isEmpty)
+            _ = try await scene.run(EndPullStep(names: nil))
+        }
+        try await scene.announce(directory: "e", counter: 2)
+        try await scene.announce([("d/a", nil), ("e/a", "same")], counter: 2)
+        try await pull()
+        #expect(scene.tree.text("e/a") == "same" && scene.tree.text("d/a") == nil)
+        try await scene.announce(directory: "d/sub", isDeleted: true, counter: 3)
+        try await scene.announce(directory: "d", isDeleted: true, counter: 3)
+        try await pull()
+        #expect(scene.tree.names().sorted() == [".stfolder", ".stignore", "e"])
+        #expect(scene.tree.text(".stignore")?.contains("/d/a") == false)
+        #expect(scene.tree.text(".stignore")?.contains("!/e/a\n") == true)
+    }
+
     // MARK: halts
 
     @Test func deletionsThatWaitAreConfirmedAndNoOthers() async throws {

@@ -77,6 +77,18 @@ final class StepScene {
         }
     }
 
+    /// The other device announces a directory, or that it is deleted.
+    func announce(directory name: String, isDeleted: Bool = false, counter: UInt64) async throws {
+        let version = VersionVector([.init(id: Self.nas.shortID, value: counter)])
+        let info = FileInfo(
+            name: name, kind: .directory, permissions: 0o755, modifiedSeconds: 1_700_000_000, isDeleted: isDeleted,
+            version: version, sequence: Int64(counter) * 100 + 99, modifiedBy: Self.nas.shortID)
+        let selection = try folder.runner.reading().selection
+        try await index.applyIndex(of: Self.id, device: Self.nas, files: [info], replacesAll: false) {
+            selection.isLeftOut($0)
+        }
+    }
+
     /// What this device announces of a name.
     func own(_ name: String) async throws -> FileInfo? { try await index.local(Self.id, name)?.file }
 }

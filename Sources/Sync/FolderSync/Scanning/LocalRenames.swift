@@ -253,12 +253,14 @@ struct LocalRenames: Sendable {
             let isOnDisk = try place.root.status(of: path) != nil
             let othersKnow = shared.isEmpty || facts.holders.contains { shared.contains($0) }
             // A directory may be deleted by what is announced next.
-            let isEmptied = try await folder.index.global(facts.name)?.below == .zero
+            let isEmptied = try await isEmptied(facts.name)
             switch MovedLine.decide(
                 global: facts.global, local: facts.localVersion, isOnDisk: isOnDisk, othersKnow: othersKnow,
                 isEmptied: isEmptied)
             {
             case .waits: break
+            // Else that directory, which was here for the line, would stay when the others delete it.
+            case .ends where try await awaitsDirectory(above: path, facts): break
             case .ends: dropped.append(facts.name)
             case .stays: kept.append(facts.name)
             }
@@ -273,6 +275,21 @@ struct LocalRenames: Sendable {
             // The scan that it brings about ends with this, too.
             work.effects.scansEverything = true
         }
+    }
+
+    /// Whether a directory is announced and no file at all below it. Of one that is renamed, the files are announced first.
+    private func isEmptied(_ directory: String) async throws -> Bool {
+        guard let global = try await folder.index.global(directory), global.isPresent else { return false }
+        return global.below.files == 0 && global.below.symlinks == 0
+    }
+
+    /// Whether what another device has deleted was, here, in a directory that may be deleted by what it announces next.
+    private func awaitsDirectory(above path: RelativePath, _ facts: NameFacts) async throws -> Bool {
+        guard let deletion = facts.global, deletion.isDeleted, deletion.modifiedBy != folder.index.localDevice,
+            let parent = path.parent, try folder.root.status(of: parent)?.type == .directory
+        else { return false }
+        if try await folder.index.facts(parent.text)?.isDeletion == true { return true }
+        return try await isEmptied(parent.text)
     }
 }
 
