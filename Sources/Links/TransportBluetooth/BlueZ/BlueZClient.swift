@@ -4,8 +4,9 @@ import Synchronization
 /// What is known of bluetoothd, kept up to date by the bus's thread, and waited on by tasks.
 final class BlueZClient: BusListener {
     private struct Waiter {
-        /// Looks at the facts and resumes its task if they are what it waits for.
-        var attempt: @Sendable (BluetoothFacts) -> Bool
+        /// What resumes its task, if these facts are what it waits for. To be called without the lock: who cancels the task
+        /// holds a lock of the runtime that is taken then, and waits for this one.
+        var ready: @Sendable (BluetoothFacts) -> (@Sendable () -> Void)?
         var cancel: @Sendable () -> Void
     }
 
@@ -16,6 +17,17 @@ final class BlueZClient: BusListener {
         var lastWaiter: UInt64 = 0
         /// Where the values of a characteristic go, by its path: at most one for each link of this side.
         var values: [String: PacketInbox] = [:]
+
+        /// Takes those who need not wait any more, each to be called.
+        mutating func takeReady() -> [@Sendable () -> Void] {
+            var ready: [@Sendable () -> Void] = []
+            for (number, waiter) in waiters {
+                guard let resume = waiter.ready(facts) else { continue }
+                waiters[number] = nil
+                ready.append(resume)
+            }
+            return ready
+        }
     }
 
     let bus: SystemBus
@@ -47,12 +59,11 @@ final class BlueZClient: BusListener {
 
     /// Changes the facts, and lets those know that wait for them.
     func update(_ change: (inout BluetoothFacts) -> Void) {
-        shared.withLock { shared in
+        let ready = shared.withLock { shared in
             change(&shared.facts)
-            for (number, waiter) in shared.waiters where waiter.attempt(shared.facts) {
-                shared.waiters[number] = nil
-            }
+            return shared.takeReady()
         }
+        for resume in ready { resume() }
         changed.yield()
     }
 
@@ -87,15 +98,18 @@ final class BlueZClient: BusListener {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
                 let waiter = Waiter(
-                    attempt: { facts in
-                        guard let value = find(facts) else { return false }
-                        continuation.resume(returning: value)
-                        return true
-                    }, cancel: { continuation.resume(returning: nil) })
-                shared.withLock { shared in
-                    if Task.isCancelled { return waiter.cancel() }
-                    if !waiter.attempt(shared.facts) { shared.waiters[number] = waiter }
+                    ready: { facts in
+                        guard let value = find(facts) else { return nil }
+                        return { continuation.resume(returning: value) }
+                    },
+                    cancel: { continuation.resume(returning: nil) })
+                let resume: (@Sendable () -> Void)? = shared.withLock { shared in
+                    if Task.isCancelled { return waiter.cancel }
+                    if let ready = waiter.ready(shared.facts) { return ready }
+                    shared.waiters[number] = waiter
+                    return nil
                 }
+                resume?()
             }
         } onCancel: {
             shared.withLock { $0.waiters.removeValue(forKey: number) }?.cancel()
@@ -130,22 +144,21 @@ final class BlueZClient: BusListener {
             return
         }
         let now = now
-        let isNews = shared.withLock { shared in
+        // Nil if it is no news.
+        let ready: [@Sendable () -> Void]? = shared.withLock { shared in
             // Only bluetoothd's word counts; anyone may send signals.
-            guard signal.sender == shared.facts.owner else { return false }
+            guard signal.sender == shared.facts.owner else { return nil }
             if let value = signal.value {
                 shared.values[signal.path]?.put(value)
-                return false
+                return nil
             }
             shared.facts.arrivedWhileLoading?.append(signal)
-            guard shared.facts.tree.apply(signal, at: now) else { return false }
+            guard shared.facts.tree.apply(signal, at: now) else { return nil }
             shared.facts.treeChanged()
-            for (number, waiter) in shared.waiters where waiter.attempt(shared.facts) {
-                shared.waiters[number] = nil
-            }
-            return true
+            return shared.takeReady()
         }
-        guard isNews else { return }
+        guard let ready else { return }
+        for resume in ready { resume() }
         changed.yield()
         if signal.member == "PropertiesChanged", signal.arguments.first?.text == BlueZ.device,
             let changed = signal.arguments[1].members,
