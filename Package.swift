@@ -210,9 +210,8 @@ let layers = [
             .target(
                 name: "AgentServer",
                 dependencies: [
-                    "CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging, nioCore,
-                    nioHTTP1,
-                    nioPosix, serviceLifecycle,
+                    "AsyncTools", "CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage", logging,
+                    nioCore, nioHTTP1, nioPosix, serviceLifecycle,
                 ]),
             // The files of the page: `Sources/Agent/WebPage/embed` writes which.
             .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
@@ -379,7 +378,7 @@ let package = Package(
                 nioCore,
                 nioPosix, serviceLifecycle,
             ]),
-        .tests(of: "AsyncTools", [nioPosix]),
+        .tests(of: "AsyncTools", ["Threads", nioPosix]),
         .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Phrases", "Transport"]),
         .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
         .tests(

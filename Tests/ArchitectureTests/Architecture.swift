@@ -117,7 +117,7 @@ struct Architecture {
                 "PeerLinks", "PortMapping", "Proxies", "Transport", "TransportRelay", "TransportTCP",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
-            "AgentServer": ["CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage"],
+            "AgentServer": ["AsyncTools", "CTranslations", "ControlAPI", "Cryptography", "LinkSecurity", "WebPage"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [

@@ -143,6 +143,13 @@ import Testing
         #expect(count > 20)
     }
 
+    /// What is done as a stream ends is done by who cancels its reader, under a lock of the runtime that who sends waits for:
+    /// `Listeners` takes no other there.
+    @Test func streamsOfSeveralReadersAreListeners() throws {
+        let files = try Self.files().filter { $0.code.contains("onTermination") }
+        #expect(files.map(\.file) == ["Listeners.swift"])
+    }
+
     @Test func circlesAreFound() {
         let mentions: [String: Set<String>] = [
             "a": ["b"], "b": ["c", "x"], "c": ["a"], "d": ["a", "d"], "e": ["f"], "f": ["e"], "g": [],

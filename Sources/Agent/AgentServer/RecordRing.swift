@@ -1,3 +1,4 @@
+import AsyncTools
 import ControlAPI
 import Synchronization
 
@@ -9,8 +10,7 @@ package final class RecordRing: Sendable {
         var first = 0
         var byteCount = 0
         var lastID = 0
-        var listeners: [Int: AsyncStream<LogRecord>.Continuation] = [:]
-        var nextListener = 0
+        var listeners = Listeners<LogRecord>()
     }
 
     /// Bytes of a message, or of all metadata of one; longer ones are cut.
@@ -53,7 +53,7 @@ package final class RecordRing: Sendable {
                 state.records.removeFirst(state.first)
                 state.first = 0
             }
-            for listener in state.listeners.values { listener.yield(record) }
+            state.listeners.send(record)
         }
     }
 
@@ -64,17 +64,10 @@ package final class RecordRing: Sendable {
 
     /// The same, and those that come, of all levels, until the reading task ends; who does not keep up loses the oldest.
     func follow(_ limit: Int, from level: LogRecord.Level) -> ([LogRecord], AsyncStream<LogRecord>) {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: LogRecord.self, bufferingPolicy: .bufferingNewest(Self.waitingLimit))
-        let (id, records) = state.withLock { state in
-            defer { state.nextListener += 1 }
-            state.listeners[state.nextListener] = continuation
-            return (state.nextListener, Self.newest(limit, from: level, state))
+        state.withLock { state in
+            let stream = state.listeners.add(bufferingPolicy: .bufferingNewest(Self.waitingLimit))
+            return (Self.newest(limit, from: level, state), stream)
         }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
-        }
-        return (records, stream)
     }
 
     private static func newest(_ limit: Int, from level: LogRecord.Level, _ state: State) -> [LogRecord] {

@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Synchronization
@@ -26,8 +27,7 @@ package final class EventHub: Sendable {
     private static let historyByteLimit = 1 << 20
 
     private struct State {
-        var listeners: [Int: AsyncStream<Numbered>.Continuation] = [:]
-        var nextID = 0
+        var listeners = Listeners<Numbered>()
         var history: [Numbered] = []
         var historyBytes = 0
         var last = 0
@@ -66,7 +66,7 @@ package final class EventHub: Sendable {
                 dropped += 1
             }
             state.history.removeFirst(dropped)
-            for listener in state.listeners.values { listener.yield(numbered) }
+            state.listeners.send(numbered)
         }
     }
 
@@ -74,11 +74,8 @@ package final class EventHub: Sendable {
 
     /// All events behind the one with this id, until the reading task ends; from now on without one.
     package func listen(after id: String? = nil) -> Beginning {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Numbered.self, bufferingPolicy: .bufferingNewest(Self.eventsPerListener))
-        let (listener, beginning) = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.listeners[state.nextID] = continuation
+        state.withLock { state in
+            let stream = state.listeners.add(bufferingPolicy: .bufferingNewest(Self.eventsPerListener))
             var beginning = Beginning(missed: [], hasGap: false, last: state.last, stream: stream)
             if let id {
                 if let number = number(of: id, last: state.last) {
@@ -88,12 +85,8 @@ package final class EventHub: Sendable {
                     beginning.hasGap = true
                 }
             }
-            return (state.nextID, beginning)
+            return beginning
         }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: listener) }
-        }
-        return beginning
     }
 
     /// The number in an id of this run; nil for any other text.

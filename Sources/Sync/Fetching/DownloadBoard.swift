@@ -23,8 +23,7 @@ package final class DownloadBoard: Sendable {
         var lastNumber = 0
         var peers: [DeviceID: PeerProgress] = [:]
         var feeds: [ObjectIdentifier: Signal] = [:]
-        var fetches: [Int: AsyncStream<Void>.Continuation] = [:]
-        var lastFetch = 0
+        var fetches = Listeners<Void>()
     }
 
     private let state = Mutex(State())
@@ -110,23 +109,13 @@ package final class DownloadBoard: Sendable {
 
     /// An element whenever devices have said something new since the last one, until the reading task ends.
     package func changes() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = state.withLock { state in
-            state.lastFetch += 1
-            state.fetches[state.lastFetch] = continuation
-            return state.lastFetch
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.fetches.removeValue(forKey: number) }
-        }
-        return stream
+        state.withLock { $0.fetches.add(bufferingPolicy: .bufferingNewest(1)) }
     }
 
     private func change(_ body: (inout [DeviceID: PeerProgress]) -> Bool) {
-        let fetches = state.withLock { state in
-            body(&state.peers) ? state.fetches.sorted { $0.key < $1.key }.map(\.value) : []
+        state.withLock { state in
+            if body(&state.peers) { state.fetches.send(()) }
         }
-        for fetch in fetches { fetch.yield() }
     }
 }
 

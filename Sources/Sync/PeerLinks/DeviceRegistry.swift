@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import Fetching
 import Synchronization
@@ -6,8 +7,7 @@ import Synchronization
 package final class DeviceRegistry: Sendable {
     private struct State {
         var devices: [DeviceID: DeviceSession] = [:]
-        var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
-        var nextID = 0
+        var listeners = Listeners<Void>()
     }
 
     private let state = Mutex(State())
@@ -29,22 +29,10 @@ package final class DeviceRegistry: Sendable {
         return sources
     }
 
-    package func linkChanged() {
-        let listeners = state.withLock { $0.listeners.sorted { $0.key < $1.key } }
-        for (_, listener) in listeners { listener.yield() }
-    }
+    package func linkChanged() { state.withLock { $0.listeners.send(()) } }
 
     /// An element whenever a link came or went since the last one, until the reading task ends.
     package func linkChanges() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.listeners[state.nextID] = continuation
-            return state.nextID
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
-        }
-        return stream
+        state.withLock { $0.listeners.add(bufferingPolicy: .bufferingNewest(1)) }
     }
 }

@@ -1,3 +1,4 @@
+import AsyncTools
 import IndexStore
 import Synchronization
 
@@ -12,33 +13,18 @@ package final class FolderChangeFeed: Sendable {
     /// More changes than this that a listener has not taken are lost to it, and it is told that everything changed.
     private static let limit = 256
 
-    private struct State {
-        var listeners: [Int: (AsyncStream<Change>.Continuation, hasLost: Bool)] = [:]
-        var next = 0
-    }
-
-    private let state = Mutex(State())
+    private let listeners = Mutex(Listeners<Change>())
 
     /// All changes from now on, until the reading task ends.
     package func changes() -> AsyncStream<Change> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Change.self, bufferingPolicy: .bufferingOldest(Self.limit))
-        let number = state.withLock { state in
-            defer { state.next += 1 }
-            state.listeners[state.next] = (continuation, false)
-            return state.next
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
-        }
-        return stream
+        listeners.withLock { $0.add(bufferingPolicy: .bufferingOldest(Self.limit)) }
     }
 
     /// The index was changed.
     ///
     /// - Parameter names: that were in the change, whatever came of each.
     func changed(_ result: ApplyResult, names: some Collection<String>) {
-        guard state.withLock({ !$0.listeners.isEmpty }) else { return }
+        guard listeners.withLock({ !$0.isEmpty }) else { return }
         send(result.applied == 0 ? nil : names.count > ApplyResult.changedLimit ? .everything : .names(Array(names)))
     }
 
@@ -46,12 +32,6 @@ package final class FolderChangeFeed: Sendable {
 
     private func send(_ change: Change?) {
         guard let change else { return }
-        state.withLock { state in
-            for (number, listener) in state.listeners {
-                let isLost =
-                    if case .dropped = listener.0.yield(listener.hasLost ? .everything : change) { true } else { false }
-                state.listeners[number]?.hasLost = isLost
-            }
-        }
+        listeners.withLock { $0.send(change, afterLoss: .everything) }
     }
 }
