@@ -127,6 +127,35 @@ struct DropDialogueTests {
         #expect(code { try request.checkBrowser() } == inBrowser)
     }
 
+    /// What a browser's machine has is sent under a name; a path, or both ways at once, mean nothing.
+    @Test(
+        arguments: [
+            (["a.txt", "ü\\b", ".hidden"], 3, nil), ([""], 1, .invalidRequest), (["."], 1, .invalidRequest),
+            ([".."], 1, .invalidRequest), (["a/b"], 1, .invalidRequest), (["/etc/passwd"], 1, .invalidRequest),
+            (["a\u{0}b"], 1, .invalidRequest), ([String(repeating: "ä", count: 128)], 1, .invalidRequest),
+            ([String(repeating: "a", count: 255)], 1, nil), (["a"], -1, .invalidRequest),
+            (["a"], .max, .invalidRequest),
+            (["a"], 0, nil), (["a"], 1 << 53 - 1, nil), ([], 1, .invalidRequest),
+            (Array(repeating: "a", count: 1001), 1, .invalidRequest),
+        ] as [([String], Int64, ControlError.Code?)])
+    func whatMayBeProvided(_ names: [String], _ size: Int64, _ refusal: ControlError.Code?) throws {
+        var request = DropSendRequest(provided: names.map { ProvidedFile(name: $0, size: size) })
+        #expect(code { _ = try Endpoints.dropSend.body(request) } == refusal)
+        #expect(code { try request.checkBrowser() } == nil)
+        request.files = ["papers:a"]
+        #expect(code { _ = try Endpoints.dropSend.body(request) } == .invalidRequest, "one or the other")
+    }
+
+    @Test func neitherFilesNorProvidedIsRefused() throws {
+        let incoming = IncomingRequest(query: RequestQuery([]), body: Array(#"{"seconds":1}"#.utf8))
+        #expect(code { _ = try Endpoints.dropSend.request(incoming) } == .invalidRequest)
+    }
+
+    @Test func aPartHasALimit() throws {
+        let part = DropPart(session: 1, place: 0, offset: 0, bytes: Array(repeating: 0, count: DropPart.longest + 1))
+        #expect(code { _ = try Endpoints.provideDropPart.body(part) } == .tooLarge)
+    }
+
     private func code(_ body: () throws -> Void) -> ControlError.Code? {
         do {
             try body()

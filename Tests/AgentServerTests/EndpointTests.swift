@@ -122,6 +122,13 @@ struct EndpointTests {
         EndpointSample(Endpoints.answerPairing, PairAnswer.dial(address: "virtual://a")),
         EndpointSample(Endpoints.nearby),
         EndpointSample(Endpoints.dropSend, DropSendRequest(files: ["/a b/ü"], target: "phone", seconds: 5)),
+        EndpointSample(
+            Endpoints.dropSend,
+            DropSendRequest(provided: [ProvidedFile(name: "ü\\b", size: 0)], target: nil, seconds: 5)),
+        EndpointSample(
+            Endpoints.provideDropPart, DropPart(session: 3, place: 0, offset: .max, bytes: [0, 255])),
+        EndpointSample(
+            Endpoints.provideDropPart, DropPart(session: 3, place: 9, offset: 0, bytes: [], problem: .unreadable)),
         EndpointSample(Endpoints.dropReceive, DropReceiveRequest(directory: "/in")),
         EndpointSample(Endpoints.dropReceive, DropReceiveRequest(directory: "/in", count: 2, seconds: 3600)),
         EndpointSample(Endpoints.answerDrop, DropAnswer(session: 3, action: .confirm, code: "042137")),
@@ -298,6 +305,10 @@ struct EndpointTests {
         ("POST", "/v1/nearby", "method-not-allowed"), ("GET", "/v1/links", "method-not-allowed"),
         ("POST", "/v1/links", "invalid-request"), ("POST", "/v1/need", "method-not-allowed"),
         ("GET", "/v1/sync", "method-not-allowed"), ("POST", "/v1/drop/send", "invalid-request"),
+        ("POST", "/v1/drop/part?session=1&place=-1&offset=0", "invalid-request"),
+        ("POST", "/v1/drop/part?session=1&place=0&offset=9223372036854775808", "invalid-request"),
+        ("POST", "/v1/drop/part?session=1&place=0", "invalid-request"),
+        ("POST", "/v1/drop/part?session=1&place=0&offset=0&problem=none", "invalid-request"),
         ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
         ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
         ("GET", "/v1/pause", "method-not-allowed"), ("GET", "/v1/need?device=", "invalid-request"),
@@ -406,6 +417,9 @@ struct RequestLimitTests {
         EndpointSample(Endpoints.beginUpload, UploadRequest(path: here, size: -1)),
         EndpointSample(Endpoints.beginUpload, UploadRequest(path: here, size: 0, modified: .min)),
         EndpointSample(Endpoints.addToUpload, UploadPart(upload: "a", offset: 0, bytes: [])),
+        EndpointSample(Endpoints.provideDropPart, DropPart(session: 1, place: 0, offset: 0, bytes: [])),
+        EndpointSample(
+            Endpoints.provideDropPart, DropPart(session: 1, place: 0, offset: 0, bytes: [1], problem: .changed)),
         EndpointSample(
             Endpoints.changePage,
             ChangePageQuery(changes: ChangeQuery(isFollowing: true), range: PageRange(offset: 0, limit: 5))),

@@ -176,13 +176,14 @@ final class ScriptedControl: Sendable {
             self.pairAnswers.continuation.yield(answer)
         }
         table.on(Endpoints.dropSend) { request, emit in
-            try self.note("drop send \(request.files) to \(request.target ?? "-")")
+            try self.note("drop send \(request.names) to \(request.target ?? "-")")
             for notice in Sample.drops { try await emit(notice) }
         }
         table.on(Endpoints.dropReceive) { request, emit in
             try self.note("drop receive in \(request.directory)")
             for notice in Sample.drops { try await emit(notice) }
         }
+        table.on(Endpoints.provideDropPart) { try self.note("drop part \($0.place) \($0.offset) \($0.bytes)") }
         table.on(Endpoints.answerDrop) { try self.note("answer \($0)") }
     }
 
@@ -491,7 +492,8 @@ enum Sample {
     static let drops: [DropNotice] = [
         .sending(session: 7, files: ["/a"]), .waiting(session: 7, directory: "/in", listening: ["tcp://h:1"]),
         .receivers([NearbyEntry(name: "kitchen", address: "ble://y", transport: "l2cap", signal: -48)]),
-        .preparing(file: "a", size: 12), .connecting(address: "ble://x"), .code("042137", phone),
+        .preparing(file: "a", size: 12), .wanted(place: 1, offset: .max, count: 7), .connecting(address: "ble://x"),
+        .code("042137", phone),
         .offer(file: "a", size: 12, nas, present: 3, question: 2), .announced(file: "a", size: 12, phone),
         .progress(file: "a", size: 12, phone, done: 5, bytesPerSecond: 100),
         .retrying(file: "a", message: "lost"), .sent(file: "a", size: 12, nas, seconds: 1.5),

@@ -8,6 +8,7 @@ from harness import pattern, read, write
 from page import Keys
 from process import wait_until
 from radio import Radio
+from selenium.webdriver.common.by import By
 
 # The sender's tab and the receiver's.
 FROM, TO = 0, 1
@@ -26,6 +27,17 @@ class Pair:
         for name, data in files.items():
             write(os.path.join(self.papers, name.replace("_", ".")), data)
         self.from_.run("scan", "papers")
+
+    def outside(self, name, data):
+        """A file that is in no folder: one of the machine that shows the page."""
+        path = os.path.join(self.lab.directory(f"{self.name}-outside"), name)
+        write(path, data)
+        return path
+
+    def staged(self, data):
+        """Files of the sending agent that have bytes of that in them."""
+        places = [os.path.join(root, name) for top in (self.from_.home, self.papers) for root, _, names in os.walk(top) for name in names]
+        return [place for place in places if os.path.isfile(place) and data[1000:1100] in read(place)]
 
     def into(self, name):
         return self.lab.directory(f"{self.name}-{name}")
@@ -66,6 +78,19 @@ def send(page, agent, name, device):
     page.choose("More actions", "Send to a device…", within=".details")
     page.wait_text("[data-drop=send]", "To which device?")
     page.click(f"Send to {device}", within="[data-drop=send]")
+
+
+def choose(page, *paths):
+    """In the browser's own dialog."""
+    page.wait(lambda: page.named("Send files…"), "the button")
+    page.driver.find_element(By.CSS_SELECTOR, "[aria-label='Files to send']").send_keys("\n".join(paths))
+
+
+def change(path, data):
+    """As an editor does, some seconds later: a browser compares the size and the time."""
+    write(path, data)
+    at = os.stat(path).st_mtime + 10
+    os.utime(path, (at, at))
 
 
 def digits(page):
@@ -156,6 +181,112 @@ def test_what_is_declined_leaves_nothing(page, tabs, paired):
     page.wait_text("[data-drop=receive]", "Files are being received already")
 
 
+# MARK: files of no folder
+
+def test_files_of_no_folder_are_sent(page, tabs, paired):
+    """What the machine that shows the page has: the agent that sends it never has it on its disk."""
+    film, into = pattern(3 << 20, "holiday"), paired.into("arrived")
+    paths = [paired.outside("holiday.bin", film), paired.outside("für dich.txt", b"dear you\n"), paired.outside("empty", b"")]
+    tabs(TO)
+    receive(page, paired.to, into)
+    tabs(FROM)
+    page.log_in(paired.from_).go("devices", "drop")
+    choose(page, *paths)
+    page.wait_text("[data-drop=send] h3", "Send 3 files")
+    assert not page.find("[aria-label='Files to send']").is_displayed() and not page.has(".tools:not([hidden]) > [aria-label='Files to send']")
+    page.click("Send to nas", within="[data-drop=send]")
+    page.screenshot("drop-outside")
+    tabs(TO)
+    page.wait_text("[data-drop=receive]", "laptop sends holiday.bin, 3.0 MiB.")
+    # All of it has been read for its digest by now.
+    assert paired.staged(film) == []
+    for name in ("holiday.bin", "für dich.txt", "empty"):
+        page.click(f"Accept {name}")
+    page.wait(lambda: len(outcomes(page, "receive")) == 3, "all have arrived")
+    assert sorted(os.listdir(into)) == ["empty", "für dich.txt", "holiday.bin"]
+    assert [read(os.path.join(into, name)) for name in ("empty", "für dich.txt")] == [b"", b"dear you\n"]
+    assert read(os.path.join(into, "holiday.bin")) == film, "it differs"
+    page.click("Stop receiving")
+    tabs(FROM)
+    page.wait_text("[data-drop=send]", "3 of 3 files sent.")
+    assert outcomes(page, "send") == [
+        "Sent empty to nas, 0 B.", "Sent für dich.txt to nas, 9 B.", "Sent holiday.bin to nas, 3.0 MiB."]
+    assert paired.staged(film) == [] and page.named("Send files…")
+    page.click("Close what was sent")
+
+
+def test_files_that_are_dropped_are_sent(page, tabs, paired):
+    into = paired.into("dropped")
+    path = paired.outside("note.txt", b"dropped\n")
+    tabs(TO)
+    receive(page, paired.to, into)
+    tabs(FROM)
+    page.log_in(paired.from_).go("devices", "drop")
+    page.wait(lambda: page.named("Send files…"), "the button")
+    page.drop(".takes-drops", os.path.dirname(path))
+    page.wait_text("#notices", "is a directory; pack it into one file first, with tar for example.")
+    assert page.drop(".takes-drops", path) == "Drop files to send them to a device"
+    page.click("Send to nas", within="[data-drop=send]")
+    tabs(TO)
+    page.click("Accept note.txt")
+    wait_until(lambda: read(os.path.join(into, "note.txt")) == b"dropped\n", what="it is here", child=paired.to)
+    page.wait(lambda: len(outcomes(page, "receive")) == 1, "it is told")
+    page.click("Stop receiving")
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_sent(page, tabs, paired):
+    into = paired.into("changed")
+    letter, other = paired.outside("letter.txt", b"dear you\n"), paired.outside("other.txt", b"other\n")
+    tabs(TO)
+    receive(page, paired.to, into)
+    tabs(FROM)
+    page.log_in(paired.from_).go("devices", "drop")
+    choose(page, letter, other)
+    page.wait_text("[data-drop=send]", "To which device?")
+    change(letter, b"dear sir\n")
+    page.click("Send to nas", within="[data-drop=send]")
+    cause = "letter.txt was not sent: it cannot be read any more. It was changed, moved or deleted; choose it again."
+    page.wait(lambda: outcomes(page, "send") == [f"letter.txt: {cause}"], "the cause")
+    # Nothing of it was offered; the next one is.
+    tabs(TO)
+    page.click("Accept other.txt")
+    page.wait(lambda: len(outcomes(page, "receive")) == 1, "the other one is here")
+    assert {name: read(os.path.join(into, name)) for name in os.listdir(into)} == {"other.txt": b"other\n"}
+    tabs(FROM)
+    page.wait_text("[data-drop=send]", "1 of 2 files sent.")
+    page.click("Close what was sent")
+    # Chosen again it is sent as it is now.
+    choose(page, letter)
+    page.click("Send to nas", within="[data-drop=send]")
+    tabs(TO)
+    page.click("Accept letter.txt")
+    wait_until(lambda: read(os.path.join(into, "letter.txt")) == b"dear sir\n", what="it is here", child=paired.to)
+    page.wait(lambda: len(outcomes(page, "receive")) == 2, "it is told")
+    page.click("Stop receiving")
+
+
+def test_a_file_that_is_gone_when_it_is_accepted_is_not_sent(page, tabs, paired):
+    """It was read for its digest and offered. It is longer than what the agent keeps of it."""
+    into = paired.into("gone")
+    path = paired.outside("gone.bin", pattern(3 << 20, "gone"))
+    tabs(TO)
+    receive(page, paired.to, into)
+    tabs(FROM)
+    page.log_in(paired.from_).go("devices", "drop")
+    choose(page, path)
+    page.click("Send to nas", within="[data-drop=send]")
+    tabs(TO)
+    page.wait_text("[data-drop=receive]", "laptop sends gone.bin, 3.0 MiB.")
+    os.unlink(path)
+    page.click("Accept gone.bin")
+    page.wait(lambda: len(outcomes(page, "receive")) == 1, "it is told")
+    assert "The other device stopped the transfer." in outcomes(page, "receive")[0]
+    assert "gone.bin" not in os.listdir(into)
+    page.click("Stop receiving")
+    tabs(FROM)
+    page.wait_text("[data-drop=send]", "gone.bin was not sent: it cannot be read any more. It was changed, moved or deleted; choose it again.")
+
+
 # MARK: devices that are not paired
 
 def test_both_users_compare_the_digits(page, tabs, strangers):
@@ -231,6 +362,32 @@ def test_what_is_stopped_is_gone_on_with(page, tabs, strangers):
     assert os.listdir(into) == ["film.bin"] and read(os.path.join(into, "film.bin")) == content
 
 
+def test_a_file_that_is_changed_while_it_is_sent_ends_it(page, tabs, strangers):
+    """Of a file of no folder, too, the digits are compared, and half of it is no file."""
+    content, into = pattern(4 << 20, "long"), strangers.into("halfway")
+    path = strangers.outside("long.bin", content)
+    tabs(TO)
+    receive(page, strangers.to, into)
+    tabs(FROM)
+    page.log_in(strangers.from_).go("devices", "drop")
+    choose(page, path)
+    page.click("Send to tablet", within="[data-drop=send]")
+    code = digits(page)
+    page.click("They are the same")
+    tabs(TO)
+    assert digits(page) == code
+    page.click("They are the same")
+    page.click("Accept long.bin")
+    tabs(FROM)
+    page.wait(lambda: page.find("[data-drop=send] progress").is_displayed(), "it moves")
+    change(path, content[::-1])
+    page.wait_text("[data-drop=send]", "long.bin was not sent: it cannot be read any more.", timeout=90)
+    tabs(TO)
+    page.wait(lambda: len(outcomes(page, "receive")) == 1, "it is told")
+    assert "long.bin" not in os.listdir(into)
+    page.click("Stop receiving")
+
+
 # MARK: what decides
 
 def test_what_a_transfer_is_at(page, paired):
@@ -259,6 +416,8 @@ def test_what_a_transfer_is_at(page, paired):
             stopped: step(stopped(after(sending, moving))), endedThenError: step(ended(half, { code: "some-failed", message: "1 of 2" })),
             stoppedThenEnded: step(ended(stopped(sending), null)), news: step(after(receiving, { type: "from-a-newer-agent" })),
           },
+          read: after(sending, { type: "preparing", file: "a", size: 9 }, { type: "wanted", place: 0, offset: 4, count: 5 }).file.done,
+          asking: step(after(sending, moving, { type: "wanted", place: 0, offset: 4, count: 5 })),
           question: asked.question.number, answeredOne: answered(asked, "accept").question, left: secondsLeft(after(sending, moving).file),
           still: secondsLeft({ size: 9, done: 1, rate: 0 }), unsent: [unsent(sending), unsent(half)], counts: half.counts,
           many: [many.results.length, many.results.at(-1).file, many.counts.done],
@@ -275,6 +434,7 @@ def test_what_a_transfer_is_at(page, paired):
         "ended": ["ended", True, False], "broken": ["failed", True, False], "refused": ["failed", True, False],
         "stopped": ["stopped", True, False], "endedThenError": ["ended", True, False],
         "stoppedThenEnded": ["stopped", True, False], "news": ["waiting", False, False]}
+    assert found["read"] == 4 and found["asking"] == ["moving", False, True]
     assert found["question"] == 5 and found["answeredOne"] is None and found["left"] == 3 and found["still"] is None
     assert found["unsent"] == [[0, 1], [1]] and found["counts"] == {"done": 1, "failed": 1}
     assert found["many"] == [200, "499", 500]

@@ -538,7 +538,7 @@ def test_an_id_is_read_from_a_picture_where_the_browser_can(page, laptop, module
     page.go("devices", "add")
     page.wait(lambda: page.has("[placeholder^='8 groups']"), "the form")
     has = page.script("return 'BarcodeDetector' in window")
-    assert page.has("input[type=file]") == has
+    assert page.has("input[type=file][capture]") == has
     # The pictures of this test hold no code; a detector of the test's own says what it was asked for.
     page.go("activity").script("""
         window.found = [];
@@ -547,12 +547,12 @@ def test_an_id_is_read_from_a_picture_where_the_browser_can(page, laptop, module
             async detect(picture) { return picture.width === 320 && this.formats[0] === "qr_code" ? window.found : null; }
         };""")
     page.go("devices", "add")
-    page.wait(lambda: page.has("input[type=file]"), "the picture's field")
-    page.find("input[type=file]").send_keys(code)
+    page.wait(lambda: page.has("input[type=file][capture]"), "the picture's field")
+    page.find("input[type=file][capture]").send_keys(code)
     page.wait_text("[role=alert].whole", "No QR code found in this picture")
     page.script("window.found = [{ rawValue: ' P56IOI7-MZJNU2Y ' }]")
-    page.find("input[type=file]").clear()
-    page.find("input[type=file]").send_keys(code)
+    page.find("input[type=file][capture]").clear()
+    page.find("input[type=file][capture]").send_keys(code)
     page.wait(lambda: page.find("[placeholder^='8 groups']").get_attribute("value") == "P56IOI7-MZJNU2Y", "the id")
 
 

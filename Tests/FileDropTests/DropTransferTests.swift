@@ -121,12 +121,34 @@ extension DropLab {
     func send(
         _ paths: [String], _ script: @Sendable (DropNotice) async throws -> DropAnswer.Action? = yes
     ) async -> Course {
+        await send(DropSendRequest(files: paths, target: "virtual://two", seconds: 60)) { notice, _ in
+            try await script(notice)
+        }
+    }
+
+    /// Sends files that `client` has. It is asked for parts of them, and answers with bytes, or with why there are none.
+    func send(
+        _ files: [ProvidedFile], client: @Sendable (_ place: Int, Range<Int>) -> (bytes: [UInt8], DropPart.Problem?)
+    ) async -> Course {
+        await send(DropSendRequest(provided: files, target: "virtual://two", seconds: 60)) { notice, conversation in
+            guard case .wanted(let place, let offset, let count) = notice else { return try await yes(notice) }
+            let (bytes, problem) = client(place, Int(offset)..<Int(offset) + count)
+            try conversation.put(
+                DropPart(
+                    session: conversation.number, place: place, offset: offset, bytes: bytes, problem: problem))
+            return nil
+        }
+    }
+
+    private func send(
+        _ request: DropSendRequest,
+        _ script: @Sendable (DropNotice, DropConversation) async throws -> DropAnswer.Action?
+    ) async -> Course {
         let environment = environment("one")
         guard let conversation = try? environment.registry.begin() else { return Course() }
-        let session = DropSendSession(
-            request: DropSendRequest(files: paths, target: "virtual://two", seconds: 60), conversation: conversation,
-            environment: environment)
-        return await play(conversation, { try await session.run() }, script)
+        defer { environment.registry.end(conversation) }
+        let session = DropSendSession(request: request, conversation: conversation, environment: environment)
+        return await play(conversation, { try await session.run() }) { try await script($0, conversation) }
     }
 
     /// Listens as an agent does, and receives.
@@ -198,6 +220,71 @@ extension DropLab {
                 atPath: lab.from.path + "/out", withDestinationPath: elsewhere.path)
             let refused = await lab.send(["lab:out/secret"])
             #expect(refused.error != nil && refused.count("preparing") == 0)
+        }
+    }
+
+    /// Files that nobody has put on a disk here: a short one, an empty one, and one of several parts and an odd end.
+    @Test func whatTheClientReadsArrives() async throws {
+        try await DropLab.run { lab in
+            let contents = [Self.content(181), [], Self.content(2 * DropPart.longest + 4_321, seed: 7)]
+            let files = contents.enumerated().map { ProvidedFile(name: "\($0).bin", size: Int64($1.count)) }
+            let asked = Mutex<[Int: Int]>([:])
+            async let received = lab.receive(count: 3)
+            let sent = await lab.send(files) { place, range in
+                asked.withLock { $0[place, default: 0] += range.count }
+                return (Array(contents[place][range]), nil)
+            }
+            #expect(sent.error == nil)
+            let there = try await received
+            #expect(there.error == nil)
+            #expect(lab.into.files == ["0.bin": contents[0], "1.bin": contents[1], "2.bin": contents[2]])
+            #expect(sent.notices.first == .sending(session: 1, files: files.map(\.name)))
+            // What was read for the digest is there when it is sent.
+            #expect(asked.withLock { $0 } == [0: 181, 2: contents[2].count])
+        }
+    }
+
+    /// The other files are sent, and both users read what happened to this one.
+    @Test(arguments: [DropPart.Problem.changed, .unreadable])
+    func aFileThatTheClientCannotReadIsNotSent(_ problem: DropPart.Problem) async throws {
+        try await DropLab.run { lab in
+            let content = Self.content(500)
+            let files = ["gone", "there"].map { ProvidedFile(name: $0, size: Int64(content.count)) }
+            async let received = lab.receive()
+            let sent = await lab.send(files) { place, range in
+                place == 0 ? ([], problem) : (Array(content[range]), nil)
+            }
+            #expect(sent.error?.code == .someFailed)
+            let failures = sent.notices.compactMap {
+                if case .failed(let file, let error) = $0 { (file, error) } else { nil }
+            }
+            #expect(failures.map(\.0) == ["gone"] && failures.first?.1.code == .dropFailed)
+            #expect(failures.first?.1.message.contains(problem == .changed ? "it changed" : "cannot be read") == true)
+            let there = try await received
+            #expect(there.error == nil)
+            #expect(lab.into.files == ["there": content])
+        }
+    }
+
+    /// The file goes while it is sent, long after the whole of it was read for the digest.
+    @Test func aFileThatGoesWhileItIsSentEndsIt() async throws {
+        try await DropLab.run { lab in
+            // More than is kept of what was read.
+            let content = Self.content(12 * DropPart.longest)
+            let reads = Mutex(0)
+            async let received = lab.receive(yesUntilItFails)
+            let sent = await lab.send([ProvidedFile(name: "a", size: Int64(content.count))]) { _, range in
+                let isGone = reads.withLock { reads in
+                    reads += 1
+                    return reads > 13
+                }
+                return isGone ? ([], .unreadable) : (Array(content[range]), nil)
+            }
+            #expect(sent.error?.code == .dropFailed)
+            #expect(sent.error?.message.contains("cannot be read any more") == true)
+            let there = try await received
+            #expect(there.count("failed") == 1)
+            #expect(lab.into.files["a"] == nil)
         }
     }
 

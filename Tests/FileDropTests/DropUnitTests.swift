@@ -121,6 +121,124 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
+/// What a client provides, without a device that it goes to.
+@Suite(.timeLimit(.minutes(1))) struct ProvidedDropSourceTests {
+    private static let longest = Int64(DropPart.longest)
+    private static let content: [UInt8] = {
+        var random = SeededGenerator(seed: 3)
+        return random.bytes(10 * DropPart.longest + 5)
+    }()
+
+    private let clock = ManualClock()
+    private let conversation = DropConversation(number: 1)
+
+    private func source(_ byteCount: Int = content.count) -> ProvidedDropSource {
+        let clock = clock
+        let time = AgentTime(
+            clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0 })
+        return ProvidedDropSource(
+            ProvidedFile(name: "a", size: Int64(byteCount)), at: 0, conversation: conversation, time: time)
+    }
+
+    private func put(_ offset: Int64, _ count: Int, place: Int = 0) throws {
+        let bytes = Array(Self.content[Int(offset)..<Int(offset) + count])
+        try conversation.put(DropPart(session: 1, place: place, offset: offset, bytes: bytes))
+    }
+
+    private func refusal(_ body: () throws -> Void) -> ControlError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? ControlError)?.code
+        }
+    }
+
+    /// Answers what is asked for until the request is over; gives the offsets, in their order.
+    private func answering() async -> [Int64] {
+        var offsets: [Int64] = []
+        for await notice in conversation.notices {
+            guard case .wanted(_, let offset, let count) = notice else { continue }
+            offsets.append(offset)
+            // The reader may have gone elsewhere meanwhile.
+            #expect([nil, .rangeNotSatisfiable].contains(refusal { try put(offset, count) }))
+        }
+        return offsets
+    }
+
+    @Test func anyRangeIsReadWhateverItsPlace() async throws {
+        async let offsets = answering()
+        let source = source()
+        #expect(try await source.digest() == SHA256.digest(Self.content))
+        let end = Self.content.count
+        for range in [
+            0..<1, 3..<3, DropPart.longest - 1..<DropPart.longest + 1, end - 2 * DropPart.longest..<end, 0..<end,
+        ] {
+            let bytes = try await source.read(Int64(range.lowerBound)..<Int64(range.upperBound))
+            #expect(bytes == Array(Self.content[range]), "\(range)")
+        }
+        conversation.finish()
+        // For the digest, each part once and in order.
+        let asked = await offsets
+        #expect(Array(asked.prefix(11)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map { $0 * Self.longest })
+    }
+
+    @Test func onlyTheBytesThatAreAskedForAreTaken() async throws {
+        #expect(refusal { try put(0, 1) } == .rangeNotSatisfiable, "nothing is asked for")
+        let source = source()
+        async let read = source.read(0..<2)
+        var notices = conversation.notices.makeAsyncIterator()
+        // The one that is read, and a few behind it.
+        for place in 0..<4 {
+            let notice = await notices.next()
+            #expect(notice == .wanted(place: 0, offset: Int64(place) * Self.longest, count: DropPart.longest))
+        }
+        #expect(refusal { try put(4 * Self.longest, DropPart.longest) } == .rangeNotSatisfiable)
+        #expect(refusal { try put(1, DropPart.longest) } == .rangeNotSatisfiable)
+        #expect(refusal { try put(0, DropPart.longest, place: 1) } == .rangeNotSatisfiable)
+        #expect(refusal { try put(0, DropPart.longest - 1) } == .invalidRequest)
+        #expect(refusal { try put(0, DropPart.longest + 1) } == .invalidRequest)
+        #expect(refusal { try put(0, DropPart.longest) } == nil)
+        #expect(try await read == Array(Self.content[..<2]))
+        #expect(refusal { try put(0, DropPart.longest) } == .rangeNotSatisfiable, "it is here")
+        // A reader that goes on elsewhere needs nothing of before.
+        async let last = source.read(10 * Self.longest..<10 * Self.longest + 5)
+        let notice = await notices.next()
+        #expect(notice == .wanted(place: 0, offset: 10 * Self.longest, count: 5))
+        #expect(refusal { try put(Self.longest, DropPart.longest) } == .rangeNotSatisfiable)
+        try put(10 * Self.longest, 5)
+        #expect(try await last == Array(Self.content.suffix(5)))
+        conversation.finish()
+        #expect(refusal { try put(0, DropPart.longest) } == .rangeNotSatisfiable, "the request is over")
+    }
+
+    @Test func aClientThatSendsNothingIsNotWaitedForForEver() async throws {
+        let source = source()
+        let digest = Task { try await source.digest() }
+        while clock.sleeperCount < 1 { await Task.yield() }
+        let patience = try #require(clock.nextDeadline).offset
+        // A client that sends another part meanwhile is slow, and not gone.
+        clock.advance(by: patience - .seconds(1))
+        try put(Self.longest, DropPart.longest)
+        while clock.nextDeadline?.offset != patience * 2 - .seconds(1) { await Task.yield() }
+        await clock.advance(whenAsleep: 1)
+        let error = await #expect(throws: ControlError.self) { _ = try await digest.value }
+        #expect(error?.code == .timeout && error?.isRetryable == true)
+        // What comes afterwards is too late.
+        #expect(refusal { try put(0, DropPart.longest) } == .rangeNotSatisfiable)
+    }
+
+    @Test func aReadEndsWithItsRequest() async throws {
+        let source = source()
+        let read = Task { try await source.read(0..<1) }
+        var notices = conversation.notices.makeAsyncIterator()
+        _ = await notices.next()
+        conversation.finish()
+        await #expect(throws: CancellationError.self) { _ = try await read.value }
+        await #expect(throws: CancellationError.self) { _ = try await source.digest() }
+    }
+}
+
 @Suite struct FolderFileTests {
     private let directory = TemporaryDirectory()
 

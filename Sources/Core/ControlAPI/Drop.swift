@@ -1,31 +1,70 @@
 import Phrases
 
+/// A file that a client has: the agent asks for its bytes part by part, as it sends them.
+package struct ProvidedFile: Codable, Equatable, Sendable {
+    /// Bytes of a name in UTF-8.
+    static let longestName = 255
+    /// The largest number that JavaScript counts to.
+    static let largest: Int64 = 1 << 53 - 1
+
+    /// As it is announced: a name, not a path.
+    package var name: String
+    /// In bytes.
+    package var size: Int64
+
+    package init(name: String, size: Int64) { (self.name, self.size) = (name, size) }
+
+    func check() throws(ControlError) {
+        guard !name.isEmpty, name.utf8.count <= Self.longestName, name != ".", name != "..",
+            !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
+        else {
+            throw ControlError(
+                .invalidRequest,
+                "`\(String(name.prefix(80)))` is not a file name. Use 1 to \(Self.longestName) bytes without a slash.")
+        }
+        guard (0...Self.largest).contains(size) else {
+            throw ControlError(.invalidRequest, "The size of \(name) must be between 0 and \(Self.largest) bytes.")
+        }
+    }
+}
+
 /// To send files to a device near-by or one that is paired, one after the other.
 package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
     package static let longestWait = 3600
     static let fileLimit = 1000
 
-    /// Absolute paths; or `FOLDER:relative/path`, a file of a folder that is on this disk.
-    package var files: [String]
+    /// Absolute paths; or `FOLDER:relative/path`, a file of a folder that is on this disk. Nil with `provided`.
+    package var files: [String]?
+    /// Files of the client's own, whose bytes it sends when they are asked for. Nil with `files`.
+    package var provided: [ProvidedFile]?
     /// A device's id or name, a name that is seen near-by, or an address; nil to let the user choose.
     package var target: String?
     /// How long to look for the device, and to wait for one whose link was lost.
     package var seconds: Int
 
     package init(files: [String], target: String? = nil, seconds: Int = 120) {
-        self.files = files
-        self.target = target
-        self.seconds = seconds
+        (self.files, self.target, self.seconds) = (files, target, seconds)
     }
 
+    package init(provided: [ProvidedFile], target: String? = nil, seconds: Int = 120) {
+        (self.provided, self.target, self.seconds) = (provided, target, seconds)
+    }
+
+    /// What is sent, as the request names it.
+    package var names: [String] { files ?? provided?.map(\.name) ?? [] }
+
     func check() throws(ControlError) {
-        guard !files.isEmpty, files.count <= Self.fileLimit else {
+        guard (files == nil) != (provided == nil) else {
+            throw ControlError(.invalidRequest, "Give the files to send as either `files` or `provided`.")
+        }
+        guard (1...Self.fileLimit).contains(names.count) else {
             throw ControlError(.invalidRequest, "Send from 1 to \(Self.fileLimit) files.")
         }
-        guard files.allSatisfy({ Self.isPath($0) && $0.utf8.count <= ControlLimits.path }) else {
+        guard (files ?? []).allSatisfy({ Self.isPath($0) && $0.utf8.count <= ControlLimits.path }) else {
             throw ControlError(.invalidRequest, "The files to send must be absolute paths or FOLDER:path.")
         }
+        for file in provided ?? [] { try file.check() }
         try Self.check(seconds: seconds)
     }
 
@@ -35,15 +74,74 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     ///
     /// - Throws: `ControlError` (`noPermission`).
     package func checkBrowser() throws(ControlError) {
-        guard let other = files.first(where: { $0.hasPrefix("/") }) else { return }
+        guard let other = files?.first(where: { $0.hasPrefix("/") }) else { return }
         throw ControlError(
             .noPermission,
-            "A browser sends files of folders only. Run `synctrain drop send` in a terminal for \(other).", path: other)
+            "A browser may name files of folders only. Run `synctrain drop send` in a terminal for \(other).",
+            path: other)
     }
 
     static func check(seconds: Int) throws(ControlError) {
         guard (1...longestWait).contains(seconds) else {
             throw ControlError(.invalidRequest, "The timeout must be between 1 and \(longestWait) seconds.")
+        }
+    }
+}
+
+/// Bytes of a provided file that a transfer asks for, or why there are none.
+package struct DropPart: Equatable, Sendable, CheckedRequest {
+    package enum Problem: String, CaseIterable, Sendable {
+        /// The file is not as it was when it was chosen.
+        case changed
+        case unreadable
+    }
+
+    /// As many bytes as are asked for at once, at most. A request has to arrive within ten seconds, so this is also how fast a
+    /// client's connection has to be.
+    package static let longest = 256 << 10
+
+    /// As the first notice of the request named it.
+    package var session: Int
+    /// The file's place in `provided`, from 0 on.
+    package var place: Int
+    /// Where in the file the bytes begin.
+    package var offset: Int64
+    package var bytes: [UInt8]
+    /// Why the file cannot be sent; then there are no bytes.
+    package var problem: Problem?
+
+    package init(session: Int, place: Int, offset: Int64, bytes: [UInt8], problem: Problem? = nil) {
+        (self.session, self.place, self.offset) = (session, place, offset)
+        (self.bytes, self.problem) = (bytes, problem)
+    }
+
+    /// Reads what travels beside the bytes.
+    ///
+    /// - Throws: `invalidRequest`.
+    init(_ query: RequestQuery, bytes: [UInt8]) throws(ControlError) {
+        func number(_ name: String) throws(ControlError) -> Int {
+            _ = try query.required(name)
+            return try query.number(name) ?? 0
+        }
+        session = try number("session")
+        place = try number("place")
+        offset = Int64(try number("offset"))
+        problem = try query.choice("problem")
+        self.bytes = bytes
+    }
+
+    var query: [(String, String)] {
+        var items = [("session", String(session)), ("place", String(place)), ("offset", String(offset))]
+        if let problem { items.append(("problem", problem.rawValue)) }
+        return items
+    }
+
+    func check() throws(ControlError) {
+        guard bytes.count <= Self.longest else {
+            throw ControlError(.tooLarge, "A part has 1 to \(Self.longest) bytes.")
+        }
+        guard bytes.isEmpty == (problem != nil) else {
+            throw ControlError(.invalidRequest, "Send either the bytes of the part or a problem.")
         }
     }
 }
@@ -136,6 +234,8 @@ package enum DropNotice: Equatable, Sendable {
     case receivers([NearbyEntry])
     /// A file is read for its digest.
     case preparing(file: String, size: Int64)
+    /// The client is asked for `count` bytes of a file that it provides: `place` is the file's in the request, from 0 on.
+    case wanted(place: Int, offset: Int64, count: Int)
     case connecting(address: String)
     /// Six digits to compare with those of the other device, and to answer.
     case code(String, DropPeer)
@@ -164,6 +264,8 @@ extension DropNotice: ControlLine {
         var devices: [NearbyEntry]?
         var file: String?
         var size: Int64?
+        var place: Int?
+        var offset: Int64?
         var address: String?
         var code: String?
         var peer: DropPeer?
@@ -211,6 +313,11 @@ extension DropNotice: ControlLine {
             line.type = "preparing"
             line.file = file
             line.size = size
+        case .wanted(let place, let offset, let count):
+            line.type = "wanted"
+            line.place = place
+            line.offset = offset
+            line.count = Int64(count)
         case .connecting(let address):
             line.type = "connecting"
             line.address = address
@@ -282,6 +389,10 @@ extension DropNotice: ControlLine {
         case "receivers": self = .receivers(try need(line.devices, "devices"))
         case "preparing":
             self = .preparing(file: try need(line.file, "file"), size: try need(line.size, "size"))
+        case "wanted":
+            self = .wanted(
+                place: try need(line.place, "place"), offset: try need(line.offset, "offset"),
+                count: Int(try need(line.count, "count")))
         case "connecting": self = .connecting(address: try need(line.address, "address"))
         case "code": self = .code(try need(line.code, "code"), try need(line.peer, "peer"))
         case "offer":

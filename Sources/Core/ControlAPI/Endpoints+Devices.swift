@@ -4,7 +4,7 @@ extension Endpoints {
     static let deviceEndpoints: [any AnyEndpoint] = [
         devices, addDevice, renameDevice, removeDevice, deviceCode, setDevice, setDeviceBluetooth, nearby, pair,
         pairStatus,
-        answerPairing, dropSend, dropReceive, answerDrop, invite, invitations, revokeInvitation, join,
+        answerPairing, dropSend, provideDropPart, dropReceive, answerDrop, invite, invitations, revokeInvitation, join,
     ]
 
     package static let devices = Endpoint(.get, "/v1/devices", "Known devices", nothing, DeviceList.self)
@@ -60,6 +60,26 @@ extension Endpoints {
     package static let dropSend = Endpoint(
         .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines(DropNotice.self),
         errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt })
+
+    /// Gives bytes that a notice `wanted` of a transfer asked for, or says why there are none. Throws `notFound` if there is no such
+    /// transfer, `rangeNotSatisfiable` for bytes that were not asked for or came already.
+    package static let provideDropPart = Endpoint(
+        .post, "/v1/drop/part", "Send bytes of a provided file",
+        RequestCoding(
+            fields: [
+                RequestField(name: "session", value: .number(1...Int.max), isRequired: true),
+                RequestField(
+                    name: "place", value: .number(0...Int.max), isRequired: true, description: "In provided, from 0 on."
+                ),
+                RequestField(name: "offset", value: .number(0...Int.max), isRequired: true),
+                RequestField(
+                    name: "problem", value: .oneOf(DropPart.Problem.allCases.map(\.rawValue)),
+                    description: "Instead of bytes: why there are none."),
+            ],
+            body: RequestBody(type: nil, isRequired: false),
+            query: { $0.query }, encodeBody: { $0.bytes },
+            read: { try DropPart($0.query, bytes: $0.body) }),
+        Done.self, errors: [.notFound, .rangeNotSatisfiable, .tooLarge])
 
     /// Takes files until `count` have arrived, nobody has sent for `seconds` (throws `timeout` if none arrived), or the
     /// calling task is cancelled. One at a time: throws `busy`. Takes nothing that was not accepted.

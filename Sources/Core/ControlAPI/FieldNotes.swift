@@ -84,7 +84,20 @@ extension LinkRequest: FieldNoted {
 
 extension DropSendRequest: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
-        ["files": FieldNote(.items(1...Self.fileLimit)), "seconds": FieldNote(.number(1...Int64(Self.longestWait)))]
+        [
+            "files": FieldNote(.items(1...Self.fileLimit), "Either these or provided."),
+            "provided": FieldNote(.items(1...Self.fileLimit), "The client's own files, of which bytes are asked for."),
+            "seconds": FieldNote(.number(1...Int64(Self.longestWait))),
+        ]
+    }
+}
+
+extension ProvidedFile: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] {
+        [
+            "name": FieldNote(.text(length: 1...Self.longestName), "A name, not a path."),
+            "size": FieldNote(.number(0...Self.largest), "Bytes."),
+        ]
     }
 }
 
@@ -256,7 +269,8 @@ extension DropNotice: FieldNoted {
         (
             "type",
             [
-                "sending", "waiting", "receivers", "preparing", "connecting", "code", "offer", "announced", "progress",
+                "sending", "waiting", "receivers", "preparing", "wanted", "connecting", "code", "offer", "announced",
+                "progress",
                 "retrying", "sent", "received", "failed", "done",
             ]
         )

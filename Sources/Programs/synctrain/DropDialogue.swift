@@ -83,6 +83,8 @@ struct DropDialogue {
         case .receivers(let devices): return choose(among: devices)
         case .preparing(let file, let size):
             return [.say(translated("Reading \(EscapedName.escape(file)), \(Quantity.size(size))."))]
+        // The command names files of this disk; the agent reads these itself.
+        case .wanted: return []
         case .connecting(let address): return [.say(translated("Connecting to \(EscapedName.escape(address))."))]
         case .code(let code, let peer): return compare(code, peer)
         case .offer(let file, let size, let peer, let present, let question):

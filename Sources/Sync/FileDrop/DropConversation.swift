@@ -12,6 +12,8 @@ package final class DropConversation: Sendable {
     package let notices: AsyncStream<DropNotice>
     /// Something came for whoever works for this request: an answer, or news of its link.
     package let wake = Signal()
+    /// Of the files that the client provides.
+    let parts = ProvidedParts()
     private let say: AsyncStream<DropNotice>.Continuation
     private let answers = Mutex(Answers())
 
@@ -28,8 +30,17 @@ package final class DropConversation: Sendable {
 
     package func tell(_ notice: DropNotice) { say.yield(notice) }
 
-    /// Nothing more is told.
-    package func finish() { say.finish() }
+    /// Nothing more is told, nor asked for.
+    package func finish() {
+        say.finish()
+        parts.close()
+    }
+
+    /// Takes bytes of a file that the client provides.
+    ///
+    /// - Throws: `rangeNotSatisfiable` for bytes that were not asked for or are here already, `invalidRequest` for another number of
+    ///   them.
+    package func put(_ part: DropPart) throws(ControlError) { try parts.put(part) }
 
     /// Throws `invalidRequest` when nobody takes answers.
     package func put(_ answer: DropAnswer) throws(ControlError) {

@@ -41,10 +41,9 @@ package struct DropSendSession: Sendable {
 
     /// Tells what happens. Throws `ControlError` if nothing could be sent, and the error that all files share.
     package func run() async throws {
-        conversation.tell(.sending(session: conversation.number, files: request.files))
+        conversation.tell(.sending(session: conversation.number, files: request.names))
         // A path that is wrong is better known before the other user is bothered.
-        var sources: [DropSource] = []
-        for path in request.files { sources.append(try await DropSource(path, environment: environment)) }
+        let sources = try await sources()
         let target = try await target()
         var totals = Totals()
         for source in sources {
@@ -67,6 +66,16 @@ package struct DropSendSession: Sendable {
             throw ControlError(.someFailed, "\(missing) of \(sources.count) files were not sent.")
         }
         throw first
+    }
+
+    private func sources() async throws -> [any DropSource] {
+        var sources: [any DropSource] = []
+        for path in request.files ?? [] { sources.append(try await DiskDropSource(path, environment: environment)) }
+        for (place, file) in (request.provided ?? []).enumerated() {
+            sources.append(
+                ProvidedDropSource(file, at: place, conversation: conversation, time: environment.time))
+        }
+        return sources
     }
 
     /// Whether the next file would fare no better.
@@ -194,7 +203,7 @@ package struct DropSendSession: Sendable {
 
     // MARK: one file
 
-    private func send(_ source: DropSource, to target: Target) async throws {
+    private func send(_ source: any DropSource, to target: Target) async throws {
         conversation.tell(.preparing(file: source.name, size: source.size))
         let digest = try await source.digest()
         let start = environment.now()
@@ -215,7 +224,7 @@ package struct DropSendSession: Sendable {
 
     /// By GhostDrop's first version. A link that was lost is made again, with another code: v1 remembers nobody.
     private func sendLegacy(
-        _ source: DropSource, _ digest: SHA256Digest, to address: LinkAddress
+        _ source: any DropSource, _ digest: SHA256Digest, to address: LinkAddress
     ) async throws -> DropPeer {
         var attempt = 1
         var silences = 0

@@ -7,7 +7,7 @@ import Transport
 /// Sends one file by GhostDrop's first version: joins the machine with the link, the disk and the user.
 struct LegacySender: Sendable {
     let link: LegacyLink
-    let source: DropSource
+    let source: any DropSource
     let digest: SHA256Digest
     let peer: DropPeer
     let conversation: DropConversation
@@ -89,6 +89,10 @@ struct LegacySender: Sendable {
                 let range = Int64(piece.range.lowerBound)..<Int64(piece.range.upperBound)
                 do {
                     machine.provide(try await source.read(range), at: environment.now())
+                } catch let error as ControlError {
+                    // The cause is for this user; the receiver is told that there is no more.
+                    machine.fail(GhostDropError(.fileChanged, "the file can no longer be read"))
+                    throw error
                 } catch {
                     machine.fail(GhostDropError(.fileChanged, "the file can no longer be read: \(error)"))
                 }

@@ -12,6 +12,8 @@ import Synchronization
 package final class OutgoingDrop: DeviceDropSource {
     private struct State {
         var end: DeviceDropMessage.End?
+        /// Why the file cannot be read any more.
+        var failure: ControlError?
         var isAskedFor = false
         var lastAsked: Duration
         var sent: Int64 = 0
@@ -29,7 +31,7 @@ package final class OutgoingDrop: DeviceDropSource {
 
     package let id: UniqueID
     package let device: DeviceID
-    private let source: DropSource
+    private let source: any DropSource
     private let digest: SHA256Digest
     private let conversation: DropConversation
     private let environment: DropEnvironment
@@ -39,7 +41,7 @@ package final class OutgoingDrop: DeviceDropSource {
     private let linkLimit: Duration
 
     init(
-        _ source: DropSource, digest: SHA256Digest, to device: DeviceID, linkLimit: Duration,
+        _ source: any DropSource, digest: SHA256Digest, to device: DeviceID, linkLimit: Duration,
         conversation: DropConversation, environment: DropEnvironment
     ) {
         var random = SystemRandomNumberGenerator()
@@ -78,13 +80,24 @@ package final class OutgoingDrop: DeviceDropSource {
             let (end, overflow) = request.offset.addingReportingOverflow(Int64(request.size))
             guard !overflow, request.size > 0, Int(request.size) <= Self.pieceLimit, request.offset >= 0,
                 // bounded: checked to be in order, above
-                end <= source.size, let bytes = try? await source.read(request.offset..<end),
+                end <= source.size, let bytes = await read(request.offset..<end),
                 bytes.count == Int(request.size)
             else { return BlockAnswer(.noSuchFile) }
             report(upTo: end)
             return BlockAnswer(ByteBuffer(bytes: bytes))
         case .end: return BlockAnswer(ByteBuffer())
         case .offer, .cancel: return BlockAnswer(.noSuchFile)
+        }
+    }
+
+    private func read(_ range: Range<Int64>) async -> [UInt8]? {
+        do {
+            return try await source.read(range)
+        } catch {
+            // What the receiver says then is only that it got no more.
+            state.withLock { $0.failure = $0.failure ?? error as? ControlError }
+            conversation.wake.notify()
+            return nil
         }
     }
 
@@ -125,7 +138,9 @@ package final class OutgoingDrop: DeviceDropSource {
         var dialledAt: Duration?
         while true {
             try Task.checkCancellation()
-            if let end = state.withLock({ $0.end }) { return try finish(end) }
+            let (end, failure) = state.withLock { ($0.end, $0.failure) }
+            if let failure { throw failure }
+            if let end { return try finish(end) }
             let session = environment.devices.device(device)?.session
             if let session, session !== told {
                 lostAt = nil

@@ -24,6 +24,8 @@ export function told(state, notice) {
     case "waiting": return { ...state, session: notice.session, step: "waiting", directory: notice.directory };
     case "receivers": return { ...state, step: "choosing", receivers: notice.devices };
     case "preparing": return { ...state, step: "preparing", question: null, file: { file, size, done: 0, rate: 0 } };
+    // The whole file is read for its digest before it is offered; how far that is, the agent's questions say.
+    case "wanted": return state.step === "preparing" ? { ...state, file: { ...state.file, done: Math.max(state.file.done, notice.offset) } } : state;
     case "connecting": return { ...state, step: "connecting", question: null, to: notice.address };
     case "code": return { ...state, step: "asked", question: { kind: "code", code: notice.code, peer } };
     case "offer": return { ...state, step: "asked", question: { kind: "offer", file, size, peer, present: notice.present ?? 0, number: notice.question } };

@@ -3,8 +3,10 @@
 import { digitsQuestion } from "./digits.js";
 import { directoryField, joined } from "./directories.js";
 import { h, reference, replace } from "./dom.js";
+import { Parts } from "./drop-parts.js";
 import { answered, begun, canSend, ended, isBusy, isOver, mostSent, secondsLeft, stopped, told, unsent } from "./drop-state.js";
 import { nameOf, shown } from "./files-names.js";
+import { takeDrops } from "./files-upload.js";
 import { act, draw, section, transportName } from "./parts.js";
 import { bytes, duration, number, plural, rate, said, t } from "./words.js";
 
@@ -32,14 +34,24 @@ class Drops {
     this.talks = new Map();
     this.cards = new Map(["send", "receive"].map((kind) => [kind, new Card(app, kind, this)]));
     const part = section(t`Send and receive files`);
+    this.input = h("input", { type: "file", multiple: true, hidden: true, "aria-label": t`Files to send` });
+    this.input.addEventListener("change", () => {
+      this.sendFiles([...this.input.files]);
+      this.input.value = "";
+    });
+    this.choosing = h("div", { class: "tools" }, act(t`Send files…`, () => this.input.click()), this.input);
+    this.sign = h("p", { class: "drop-sign", hidden: true }, t`Drop files to send them to a device`);
     this.directory = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
     this.form = h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); this.receive(this.directory.value.trim()); } },
       directoryField(app, t`Directory for received files`, this.directory, t`full path; it must exist`),
       h("div", { class: "tools" }, h("button", {}, t`Receive files`)));
     part.body.append(
-      h("p", { class: "quiet" }, t`Single files, without a shared folder. To send, choose “Send to a device…” in the menu of a file under Files. The other device must be receiving: on its page, with “synctrain drop receive”, or in a GhostDrop app.`),
-      ...[...this.cards.values()].map((card) => card.element), this.form);
+      h("p", { class: "quiet" }, t`Single files, without a shared folder. “Send files…” sends files of the computer or phone that shows this page; leave the page open until they are sent. For a file of a folder, choose “Send to a device…” in its menu under Files. The other device must be receiving: on its page, with “synctrain drop receive”, or in a GhostDrop app.`),
+      this.choosing, ...[...this.cards.values()].map((card) => card.element), this.form, this.sign);
     this.element = part.element;
+    this.element.classList.add("takes-drops");
+    takeDrops(this.element, {
+      isRefused: () => this.#isUnderWay("send"), show: (isOver) => { this.sign.hidden = !isOver; }, take: (transfer) => this.#sendDropped(transfer) });
     this.heading = part.element.querySelector("h2");
     addEventListener("beforeunload", (event) => { if ([...this.talks.values()].some((talk) => isBusy(talk.state))) event.preventDefault(); });
   }
@@ -59,13 +71,31 @@ class Drops {
     this.heading.focus({ preventScroll: true });
   }
 
+  /** Sends entries of folders, which are on the agent's disk. */
   send(entries) {
+    return this.#send(entries, entries.map((entry) => nameOf(entry.path)), { files: entries.map((entry) => reference(entry.folder, entry.path)) });
+  }
+
+  /** Sends files of the machine that shows the page. */
+  sendFiles(files) {
+    if (files.length === 0) return undefined;
+    const names = files.map((file) => file.name.normalize("NFC"));
+    return this.#send(files, names, { provided: files.map((file, place) => ({ name: names[place], size: file.size })) });
+  }
+
+  #sendDropped(transfer) {
+    // Only now does the browser say which of them are directories.
+    const directory = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).find((entry) => entry?.isDirectory);
+    if (directory) return this.app.fail({ message: t`${shown(directory.name)} is a directory; pack it into one file first, with tar for example.` });
+    return this.sendFiles([...transfer.files]);
+  }
+
+  #send(items, names, request) {
     const { app } = this;
     if (this.#isUnderWay("send")) return app.fail({ message: t`Files are being sent already. Wait until that is done, or stop it under Devices.` });
-    if (entries.length > mostSent) return app.fail({ message: t`At most ${number(mostSent)} files can be sent at once. Pick fewer.` });
+    if (items.length > mostSent) return app.fail({ message: t`At most ${number(mostSent)} files can be sent at once. Pick fewer.` });
     app.go("devices", "drop");
-    return this.#run("send", "drop/send", { files: entries.map((entry) => reference(entry.folder, entry.path)), seconds: patience },
-      begun("send", entries.map((entry) => nameOf(entry.path))), entries);
+    return this.#run("send", "drop/send", { ...request, seconds: patience }, begun("send", names), items);
   }
 
   receive(directory) {
@@ -78,16 +108,23 @@ class Drops {
     return talk !== undefined && !isOver(talk.state);
   }
 
-  async #run(kind, path, body, state, entries = []) {
-    const talk = { kind, state, entries, controller: new AbortController() };
+  /** `items` are what is sent, in the order of `state.files`. */
+  async #run(kind, path, body, state, items = []) {
+    const talk = { kind, state, items, isProvided: body.provided !== undefined, controller: new AbortController() };
+    const parts = new Parts(this.app.api, items, talk.controller.signal);
     this.talks.set(kind, talk);
     this.#take(talk, state);
     try {
-      for await (const notice of this.app.api.lines("POST", path, { body, signal: talk.controller.signal })) this.#take(talk, told(talk.state, notice));
+      for await (const notice of this.app.api.lines("POST", path, { body, signal: talk.controller.signal })) {
+        this.#take(talk, told(talk.state, notice));
+        if (notice.type === "wanted") parts.give(talk.state.session, notice);
+      }
       this.#take(talk, ended(talk.state, null));
     } catch (error) {
       this.#take(talk, error.name === "AbortError" ? stopped(talk.state) : ended(talk.state, error));
     }
+    // What is still asked for nobody waits for.
+    talk.controller.abort();
   }
 
   #take(talk, state) {
@@ -95,7 +132,7 @@ class Drops {
     talk.state = state;
     if (this.talks.get(talk.kind) !== talk) return;
     this.cards.get(talk.kind).show(state);
-    if (talk.kind === "receive") this.form.hidden = !isOver(state);
+    (talk.kind === "receive" ? this.form : this.choosing).hidden = !isOver(state);
     if (before === state.question) return;
     // The number beside the view's name.
     this.app.refresh();
@@ -113,8 +150,9 @@ class Drops {
   }
 
   again() {
-    const { state, entries } = this.talks.get("send");
-    return this.send(unsent(state).map((place) => entries[place]));
+    const { state, items, isProvided } = this.talks.get("send");
+    const rest = unsent(state).map((place) => items[place]);
+    return isProvided ? this.sendFiles(rest) : this.send(rest);
   }
 
   /** An answer to the question that was shown when the button was pressed, and to no other. */
@@ -171,8 +209,9 @@ class Card {
 
   /** Moves the bar; the elements stay, so that what is below the pointer does. */
   #drawMoving({ step, file }) {
-    this.moving.hidden = step !== "moving";
-    if (step !== "moving") return;
+    const isReading = step === "preparing" && file.done > 0;
+    this.moving.hidden = step !== "moving" && !isReading;
+    if (this.moving.hidden) return;
     const name = shown(file.file);
     if (this.bar.getAttribute("aria-label") !== name) {
       this.bar.setAttribute("aria-label", name);
@@ -181,7 +220,7 @@ class Card {
     this.bar.value = file.size > 0 ? file.done / file.size : 1;
     const left = secondsLeft(file);
     this.numbers.textContent = [t`${bytes(file.done)} of ${bytes(file.size)}`, file.rate > 0 && rate(file.rate), left !== null && t`${duration(left)} left`,
-      wayOf(this.kind, file.peer, this.app)].filter(Boolean).join(", ");
+      !isReading && wayOf(this.kind, file.peer, this.app)].filter(Boolean).join(", ");
   }
 
   #receivers({ receivers }) {

@@ -236,6 +236,30 @@ export async function dropped(transfer) {
 }
 
 /**
+ * Has `element` take files that are dropped on it: `show(isOver)` is called as they come over it and go, `take(transfer)` while
+ * the event is dispatched. While `isRefused()` the pointer says so, and the browser drops nothing.
+ */
+export function takeDrops(element, { isRefused, show, take }) {
+  let depth = 0;
+  const has = (event) => event.dataTransfer?.types.includes("Files");
+  const move = (by) => (event) => { if (has(event)) { depth += by; event.preventDefault(); show(depth > 0); } };
+  element.addEventListener("dragenter", move(1));
+  element.addEventListener("dragleave", move(-1));
+  element.addEventListener("dragover", (event) => {
+    if (!has(event)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = isRefused() ? "none" : "copy";
+  });
+  element.addEventListener("drop", (event) => {
+    if (!has(event)) return;
+    event.preventDefault();
+    depth = 0;
+    show(false);
+    take(event.dataTransfer);
+  });
+}
+
+/**
  * The button and the place to drop on. `place()` answers `{folder, path}` or null; files are added to it. `middle` is what they are
  * dropped on.
  */
@@ -254,24 +278,11 @@ export class Adding {
     this.sign = h("p", { class: "drop-sign", hidden: true });
     this.element = h("div", { class: "add-files" }, this.button, this.input);
     middle.append(this.sign);
-    this.depth = 0;
-    const has = (event) => event.dataTransfer?.types.includes("Files");
-    middle.addEventListener("dragenter", (event) => { if (has(event)) { this.depth += 1; event.preventDefault(); this.#show(); } });
-    middle.addEventListener("dragleave", (event) => { if (has(event)) { this.depth -= 1; this.#show(); } });
-    middle.addEventListener("dragover", (event) => {
-      if (!has(event)) return;
-      event.preventDefault();
-      event.dataTransfer.dropEffect = this.#obstacle() ? "none" : "copy";
-    });
-    middle.addEventListener("drop", async (event) => {
-      if (!has(event)) return;
-      event.preventDefault();
-      this.depth = 0;
-      this.#show();
+    takeDrops(middle, { isRefused: () => Boolean(this.#obstacle()), show: (isOver) => this.#show(isOver), take: async (transfer) => {
       const to = this.place();
-      const files = await app.attempt(() => dropped(event.dataTransfer));
+      const files = await app.attempt(() => dropped(transfer));
       if (files) this.#add(files, to);
-    });
+    } });
   }
 
   /** Asks whether the folder takes files; called when another is shown and when it changes. */
@@ -304,8 +315,8 @@ export class Adding {
     return undefined;
   }
 
-  #show() {
-    this.sign.hidden = this.depth <= 0;
+  #show(isOver) {
+    this.sign.hidden = !isOver;
     const to = this.place();
     this.sign.classList.toggle("bad", Boolean(this.#obstacle()));
     this.sign.textContent = this.#obstacle()

@@ -19,14 +19,14 @@ export async function digestOf(file, signal, read = () => {}) {
   return hex(await digest(hashes));
 }
 
-const pause = (time, signal) => new Promise((resolve, reject) => {
+export const pause = (time, signal) => new Promise((resolve, reject) => {
   const stop = () => { clearTimeout(timer); reject(signal.reason); };
   const timer = setTimeout(() => { signal.removeEventListener("abort", stop); resolve(); }, time);
   signal.addEventListener("abort", stop, { once: true });
 });
 
 /** Whether the same may succeed later: the agent does not answer, or is at something else. */
-const isPassing = (error) => error.code === "no-agent" || error.code === "busy" || error.code === "stopping";
+export const isPassing = (error) => error.code === "no-agent" || error.code === "busy" || error.code === "stopping";
 
 /**
  * Uploads a file to `path`, `FOLDER:relative/path`, from where it was left. Answers `{path, added}`: where it is, and the lines that

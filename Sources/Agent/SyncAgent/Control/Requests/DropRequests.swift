@@ -10,6 +10,7 @@ struct DropRequests: RequestGroup {
 
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.dropSend, inBrowser: { try $0.checkBrowser() }) { try await send($0, emit: $1) }
+        table.on(Endpoints.provideDropPart) { try await provide($0) }
         table.on(Endpoints.dropReceive) { try await receive($0, emit: $1) }
         table.on(Endpoints.answerDrop) { try await answer($0) }
     }
@@ -46,6 +47,13 @@ struct DropRequests: RequestGroup {
             throw ControlError.nothingToAnswer
         }
         try conversation.put(answer)
+    }
+
+    private func provide(_ part: DropPart) async throws {
+        guard let conversation = environment.registry.conversation(part.session) else {
+            throw ControlError(.notFound, "The transfer has ended. Send the file again.")
+        }
+        try conversation.put(part)
     }
 
     /// Runs `work` and passes on what it tells, all of it, before its error.
