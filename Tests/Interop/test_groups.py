@@ -52,4 +52,6 @@ def test_the_small_file_waits_for_the_large_one(lab):
     wait_until(is_complete, 60, "the group is complete", every=0.01, child=agent)
     assert (True, False) not in seen
     pair.wait_same()
-    assert not [name for name in os.listdir(os.path.join(pair.here, "a")) if name.startswith(".syncthing")]
+    # What the old files were put aside under goes when the index has the new ones.
+    wait_until(lambda: not [name for name in os.listdir(os.path.join(pair.here, "a")) if name.startswith(".syncthing")], 10,
+               "nothing is left of the old files", child=agent)
