@@ -94,7 +94,7 @@ class Place:
     def nft(self, rules):
         self.run(["nft", "-f", "-"], input=rules)
 
-    def connects(self, host, port, timeout=1.0):
+    def connects(self, host, port, timeout=10.0):
         """Whether a TCP connection from here is accepted."""
         import socket
 

@@ -104,7 +104,7 @@ def test_every_server_can_be_killed_and_started(network, name):
     lab = network(upnp="a", servers=tuple(PORTS))
     lab.kill(name)
     if name in PORTS:
-        assert not lab.home_b.connects(SERVER, PORTS[name])
+        assert not lab.home_b.connects(SERVER, PORTS[name], timeout=1.0)
     lab.start(name)
     lab.restart(name)
     if name in PORTS:
