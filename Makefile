@@ -203,7 +203,8 @@ deb: build ## the Debian packages; prints their paths
 deb-check: debug ## a package of the debug programs: lintian, and installed on a copy of this machine; needs root
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/Packaging/run
 
-deb-test: deb ## the package, installed on a Debian that has nothing else, and piuparts; needs root
+deb-test: deb ## the package, installed on a Debian that has nothing else, and piuparts; installs what makes them; needs root
+	@config/install-packages config/deb-test-packages.txt
 	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" BASE="$(CURDIR)/.build/debian-base" Tests/Packaging/run
 	Tests/Packaging/purge-test .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
@@ -211,7 +212,8 @@ deb-test: deb ## the package, installed on a Debian that has nothing else, and p
 container: deb ## an image of the package for a NAS that runs containers; needs podman, buildah or docker
 	packaging/container/build "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 
-container-test: deb ## the image, run with podman on a Debian of debootstrap; needs root, podman and buildah
+container-test: deb ## the image, run with podman on a Debian of debootstrap; installs them; needs root
+	@config/install-packages config/container-test-packages.txt
 	Tests/Packaging/base .build/debian-base "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)"
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" Tests/Packaging/container "$$(packaging/pack "$(RELEASE_BIN)" .build | sed -n 1p)" .build/debian-base
 
