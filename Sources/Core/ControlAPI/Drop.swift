@@ -88,7 +88,7 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     }
 }
 
-/// Bytes of a provided file that a transfer asks for, or why there are none.
+/// Bytes of a provided file that a transfer asks for, or why the file cannot be sent.
 package struct DropPart: Equatable, Sendable, CheckedRequest {
     package enum Problem: String, CaseIterable, Sendable {
         /// The file is not as it was when it was chosen.

@@ -61,7 +61,7 @@ extension Endpoints {
         .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines(DropNotice.self),
         errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt })
 
-    /// Gives bytes that a notice `wanted` of a transfer asked for, or says why there are none. Throws `notFound` if there is no such
+    /// Gives bytes that a notice `wanted` of a transfer asked for, or says why the file cannot be sent. Throws `notFound` if there is no such
     /// transfer, `rangeNotSatisfiable` for bytes that were not asked for or came already.
     package static let provideDropPart = Endpoint(
         .post, "/v1/drop/part", "Send bytes of a provided file",
@@ -74,7 +74,7 @@ extension Endpoints {
                 RequestField(name: "offset", value: .number(0...Int.max), isRequired: true),
                 RequestField(
                     name: "problem", value: .oneOf(DropPart.Problem.allCases.map(\.rawValue)),
-                    description: "Instead of bytes: why there are none."),
+                    description: "Instead of bytes: why the file cannot be sent."),
             ],
             body: RequestBody(type: nil, isRequired: false),
             query: { $0.query }, encodeBody: { $0.bytes },

@@ -86,7 +86,7 @@ extension DropSendRequest: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
         [
             "files": FieldNote(.items(1...Self.fileLimit), "Either these or provided."),
-            "provided": FieldNote(.items(1...Self.fileLimit), "The client's own files, of which bytes are asked for."),
+            "provided": FieldNote(.items(1...Self.fileLimit), "Files of the client; the agent asks for their bytes."),
             "seconds": FieldNote(.number(1...Int64(Self.longestWait))),
         ]
     }

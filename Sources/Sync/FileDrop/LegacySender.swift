@@ -90,7 +90,7 @@ struct LegacySender: Sendable {
                 do {
                     machine.provide(try await source.read(range), at: environment.now())
                 } catch let error as ControlError {
-                    // The cause is for this user; the receiver is told that there is no more.
+                    // The cause is for this user; the receiver is told only that reading failed.
                     machine.fail(GhostDropError(.fileChanged, "the file can no longer be read"))
                     throw error
                 } catch {

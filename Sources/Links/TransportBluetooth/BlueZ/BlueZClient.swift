@@ -144,7 +144,7 @@ final class BlueZClient: BusListener {
             return
         }
         let now = now
-        // Nil if it is no news.
+        // Nil if it changes nothing.
         let ready: [@Sendable () -> Void]? = shared.withLock { shared in
             // Only bluetoothd's word counts; anyone may send signals.
             guard signal.sender == shared.facts.owner else { return nil }
