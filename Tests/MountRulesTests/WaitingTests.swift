@@ -238,6 +238,25 @@ import Testing
             """
         #expect(MountedFolder.all(in: text) == [MountedFolder(directory: "/home/me/My Library", folder: "a b")])
     }
+
+    /// Of several mounts at one directory the last is seen; nothing is aborted that is not one of ours.
+    @Test(arguments: [
+        ("/m/a b", "0:50"), ("/m/twice", "0:53"), ("/m/under", nil), ("/m/other", nil), ("/m", nil),
+    ])
+    func theDeviceOfAMountIsInTheTable(directory: String, number: String?) {
+        let text = """
+            40 35 0:50 / /m/a\\040b rw - fuse.synctrain synctrain:a rw
+            41 35 0:51 / /m/other rw - fuse.sshfs synctrain:c rw
+            42 35 0:52 / /m/twice rw - fuse.synctrain synctrain:d rw
+            43 42 0:53 / /m/twice rw - fuse.synctrain synctrain:d rw
+            44 35 0:54 / /m/under rw - fuse.synctrain synctrain:e rw
+            45 44 0:55 / /m/under rw - tmpfs tmpfs rw
+            """
+        let found = MountedFolder.device(in: text, at: directory)
+        #expect(found?.number == number)
+        #expect(number != "0:50" || found?.place == "/m/a\\040b")
+    }
+
     /// Who has read much in order is given more than the limit, never more than a part of what was read.
     @Test func whoHasReadMuchIsGivenMore() {
         var progress = StreamProgress(first: 100, limit: 4, most: 10)

@@ -97,6 +97,17 @@ package struct MountedFolder: Equatable, Sendable {
         }
     }
 
+    /// The device number of what is seen at a directory, such as `0:45`, and the directory as the same text writes it; nil if
+    /// nothing of ours is.
+    package static func device(in text: String, at directory: String) -> (number: String, place: String)? {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
+            line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        }
+        guard let words = lines.last(where: { $0.count > 6 && unescaped($0[4]) == directory }), words.contains(type)
+        else { return nil }
+        return (words[2], words[4])
+    }
+
     /// With each backslash and three octal digits as the byte that they stand for.
     private static func unescaped(_ word: String) -> String {
         var bytes: [UInt8] = []

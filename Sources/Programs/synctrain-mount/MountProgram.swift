@@ -1,4 +1,5 @@
 import CFuse
+import CLinux
 import Glibc
 import LocalSocket
 import MountProtocol
@@ -97,6 +98,7 @@ enum MountProgram {
         guard fuse_session_mount(raw, arguments.directory) == 0 else {
             return fail("\(arguments.directory) cannot be mounted. See the log for libfuse's reason.", arguments)
         }
+        guardMount(arguments.directory)
         let session = Invalidation.Session(raw: raw)
         var word = "ready"
         if access != .writable, !arguments.isReadOnly {
@@ -161,6 +163,28 @@ enum MountProgram {
         mount.invalidation.end()
         mount.watching.end()
         return true
+    }
+
+    /// Has a process end what waits for this one if it is killed at a moment at which the kernel would not. The mount goes on without.
+    private static func guardMount(_ directory: String) {
+        guard let (device, place) = MountedFolder.device(in: mountTable(), at: directory) else { return }
+        if clinux_guard_mount(device, place, directory) < 0 {
+            say("No process is left to guard the mount: \(String(cString: strerror(errno)))", -1)
+        }
+    }
+
+    private static func mountTable() -> String {
+        let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count < 16 << 20 {
+            let count = read(file, &part, part.count)
+            guard count > 0 else { break }
+            bytes += part[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Goes on as the program that is installed now, which mounts again. Returns only if that cannot be started.

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timex.h>
+#include <time.h>
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
     struct statx status;
@@ -118,4 +120,94 @@ int clinux_clock_is_synchronised(void) {
     struct timex state = {0};
     if (adjtimex(&state) < 0) return -1;
     return (state.status & STA_UNSYNC) == 0;
+}
+
+// Whether a device ("0:45") is what is seen at a place, both as /proc/self/mountinfo writes them. A line longer than the buffer is
+// cut: the words that count come first.
+static int is_mounted(const char *device, const char *place) {
+    int file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    int is_device = 0;
+    char line[8192], bytes[4096];
+    size_t length = 0;
+    ssize_t count;
+    while ((count = read(file, bytes, sizeof bytes)) > 0) {
+        for (ssize_t at = 0; at < count; at++) {
+            if (bytes[at] != '\n') {
+                if (length < sizeof line - 1) line[length++] = bytes[at];
+                continue;
+            }
+            line[length] = 0;
+            length = 0;
+            char *rest = line, *words[5];
+            for (int number = 0; number < 5; number++) words[number] = strsep(&rest, " ");
+            // Of several mounts at one place the last is what is seen.
+            if (words[4] && strcmp(words[4], place) == 0) is_device = strcmp(words[2], device) == 0;
+        }
+    }
+    close(file);
+    return is_device;
+}
+
+// Whether the main thread of a process has ended, though others are still in the kernel.
+static int is_zombie(pid_t process) {
+    char path[40] = "/proc/", digits[12], bytes[512];
+    int length = 0, end = 6;
+    do digits[length++] = (char)('0' + process % 10);
+    while (process /= 10);
+    while (length > 0) path[end++] = digits[--length];
+    strcpy(path + end, "/stat");
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t count = read(file, bytes, sizeof bytes - 1);
+    close(file);
+    if (count <= 0) return 0;
+    bytes[count] = 0;
+    // The last `)` ends the name, which may hold others.
+    char *name = strrchr(bytes, ')');
+    return name && name[1] == ' ' && name[2] == 'Z';
+}
+
+static void abort_connection(const char *device, const char *place, const char *directory) {
+    char path[64] = "/sys/fs/fuse/connections/";
+    const char *minor = strchr(device, ':');
+    if (minor && strlen(minor) < 16) {
+        strcat(path, minor + 1);
+        strcat(path, "/abort");
+        int file = open(path, O_WRONLY | O_CLOEXEC);
+        if (file >= 0) {
+            ssize_t written = write(file, "1", 1);
+            close(file);
+            if (written == 1) return;
+        }
+    }
+    // The same for root, where that file system of the kernel's is not mounted.
+    if (is_mounted(device, place)) umount2(directory, MNT_FORCE | UMOUNT_NOFOLLOW);
+}
+
+pid_t clinux_guard_mount(const char *device, const char *place, const char *directory) {
+    pid_t guarded = getpid();
+    pid_t child = _Fork();
+    if (child != 0) return child;
+    sigset_t signals;
+    sigfillset(&signals);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    // Neither the mount nor what waits for its end is to be kept open by this process, nor is it to look like that of a mount.
+    syscall(SYS_close_range, 0, ~0U, 0);
+    memset(program_invocation_name, 0, strlen(program_invocation_name));
+    prctl(PR_SET_NAME, "mount-guard");
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    if (chdir("/") != 0) _exit(1);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    // It may have ended before the signal was asked for.
+    if (getppid() == guarded && !is_zombie(guarded)) sigwaitinfo(&signals, NULL);
+    // Usually it is gone at once; or its main thread went because it becomes another program.
+    for (int number = 0; number < 20; number++) {
+        if (getppid() != guarded) _exit(0);
+        struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+        nanosleep(&pause, NULL);
+    }
+    if (getppid() == guarded && is_zombie(guarded)) abort_connection(device, place, directory);
+    _exit(0);
 }
