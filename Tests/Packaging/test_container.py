@@ -18,7 +18,7 @@ OWNER = 1234
 
 def podman(*arguments, check=True, **options):
     """With the means of this machine: it may be a container itself, which raises no limits."""
-    command = ["podman", "--log-level", "error", "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime",
+    command = ["podman", "--log-level", "error", "--cgroup-manager", "cgroupfs", "--runtime",
                os.environ.get("CONTAINER_RUNTIME", "runc"), *arguments]
     return subprocess.run(command, check=check, capture_output=True, text=True, timeout=120, **options)
 
