@@ -196,8 +196,7 @@ class Agent(Child):
 
     def wait_problem(self, folder_id, path, timeout=20):
         """Until the status lists a problem with the path; returns its message."""
-        wait_until(lambda: path in self.problems(folder_id), timeout, f"{self.name}: a problem with {path}", child=self)
-        return self.problems(folder_id).get(path, "")
+        return wait_until(lambda: self.problems(folder_id).get(path), timeout, f"{self.name}: a problem with {path}", child=self)
 
     def wait_connected(self, *device_ids, timeout=20):
         wait_until(lambda: all(map(self.is_connected, device_ids)), timeout, f"{self.name} is connected", child=self)

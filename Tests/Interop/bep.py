@@ -117,7 +117,7 @@ class Folder:
                          "version": version, "modified_by": self.short_id})
 
     def since(self, sequence):
-        return sorted((e for e in self.entries.values() if e["sequence"] > sequence), key=lambda e: e["sequence"])
+        return sorted((e for e in list(self.entries.values()) if e["sequence"] > sequence), key=lambda e: e["sequence"])
 
     def read(self, name, offset, size):
         """Bytes to answer a request with, or None."""
@@ -404,7 +404,8 @@ class Session:
                 part = entries[start:start + batch]
                 self.send(type, {"folder": folder_id, "files": part, "last_sequence": part[-1]["sequence"]}, compression)
                 type = INDEX_UPDATE
-            self._sent_sequence[folder_id] = folder.sequence
+            # Not the folder's: a test may have added an entry meanwhile.
+            self._sent_sequence[folder_id] = entries[-1]["sequence"] if entries else sent
 
     def request_later(self, folder, name, block, block_no=0, **other):
         """Sends a request for a block (a BlockInfo dict) and returns its id."""

@@ -326,10 +326,11 @@ class Sender(Session):
         self.link.send("dataPayload", {"sequence": sequence, "payload": b64(self.seal(sequence, piece))})
         self.sent.append(sequence)
 
-    def transfer(self, stop_after=None, timeout=60):
-        """All pieces and the end; with `stop_after` it hangs up after so many are acknowledged."""
+    def transfer(self, stop_after=None, timeout=60, resume_within=1.5):
+        """All pieces and the end; with `stop_after` it hangs up after so many are acknowledged. An app begins from the first
+        piece if it is not told within a second and a half which one the other side has."""
         count = -(-len(self.content) // self.chunk)
-        first, start = self._resume(), time.monotonic()
+        first, start = self._resume(resume_within), time.monotonic()
         flying, following, confirmed = {}, first, first
         while confirmed < count:
             assert time.monotonic() - start < timeout, "no progress"
@@ -353,8 +354,8 @@ class Sender(Session):
                     flying[sequence] = time.monotonic()
         self.complete()
 
-    def _resume(self):
-        frame = self.receive(1.5)
+    def _resume(self, timeout):
+        frame = self.receive(timeout)
         if frame and frame[0] == "resume":
             self.resumed = frame[1]["lastConfirmedSequence"]
             return self.resumed + 1

@@ -12,7 +12,7 @@ import time
 import agent as cli
 import bep
 import pytest
-from process import wait_until
+from process import PATIENCE, wait_until
 
 
 def ids(agent, kind):
@@ -68,7 +68,7 @@ def test_ends_within_two_seconds(lab, how):
     session = peer.dial_until(agent.address)
     agent.wait_global("f", 1)
     fetch = agent.begin("fetch", "f:file", "-o", lab.path("out"))
-    assert asked.wait(10)
+    assert asked.wait(20 * PATIENCE)
     start = time.monotonic()
     if how == "agent stop":
         agent.run("agent", "stop")
@@ -76,10 +76,10 @@ def test_ends_within_two_seconds(lab, how):
         agent.process.send_signal(getattr(signal, how))
     code = agent.process.wait(10)
     took = time.monotonic() - start
-    assert took < 2, f"{took:.1f} s"
+    assert took < 2 * PATIENCE, f"{took:.1f} s"
     assert code == cli.DONE
-    session.wait_end(5)
-    assert fetch.process.wait(5) != cli.DONE
+    session.wait_end()
+    assert fetch.process.wait(20) != cli.DONE
     assert agent.try_run("status").returncode == cli.NO_AGENT
     agent.start()
 

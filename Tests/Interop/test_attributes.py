@@ -1,5 +1,6 @@
 """Extended attributes, access control lists and ownership between agents, and with a peer that sends what Syncthing sends."""
 
+import errno
 import os
 import pwd
 
@@ -24,7 +25,13 @@ def configure(agent, folder, lines):
 
 
 def attributes(path):
-    return {name: os.getxattr(path, name) for name in sorted(os.listxattr(path))}
+    while True:
+        try:
+            return {name: os.getxattr(path, name) for name in sorted(os.listxattr(path))}
+        except OSError as error:
+            # One is removed, or the file replaced, after they were listed.
+            if error.errno != errno.ENODATA:
+                raise
 
 
 class Two:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from agent import REPOSITORY
-from process import Child
+from process import Child, wait_until
 
 BENCHMARKS = os.path.join(REPOSITORY, "Benchmarks")
 sys.path.append(BENCHMARKS)
@@ -143,7 +143,7 @@ time.sleep(60)
 """
     child.spawn([sys.executable, "-c", script], stdout=subprocess.PIPE)
     child.process.stdout.readline()
-    assert len(child.pids()) == 2
+    wait_until(lambda: len(child.pids()) == 2, what="the other child is there", child=child)
     assert child.cpu_seconds() >= 0.3
 
 

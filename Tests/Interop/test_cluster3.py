@@ -187,8 +187,9 @@ def test_what_is_removed_everywhere_is(three):
         everything.pop(name)
         kept.pop(name, None)
     three.wait_all(everything, kept)
+    # A directory goes after its last file.
     for node in (three.desk, three.real):
-        assert not os.path.exists(three.path(node, "new/dir"))
+        wait_until(lambda: not os.path.exists(three.path(node, "new/dir")), 20, "the directory goes", child=node)
 
 
 def test_what_is_paused_rests_and_the_others_go_on(three):

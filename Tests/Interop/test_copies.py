@@ -24,6 +24,11 @@ def received(agent, node):
     return next(device["bytesIn"] for device in agent.status()["devices"] if device["id"] == node.id)
 
 
+def holders(agent):
+    """Of each of the files in `d`."""
+    return [entry["holders"] for entry in agent.records("ls", "f:d")]
+
+
 def both_selective(lab):
     """Two synctrain devices that select `d` and both have its 20 files, at rest and connected."""
     one, two = lab.agent("one"), lab.agent("two")
@@ -37,8 +42,7 @@ def both_selective(lab):
     one.run("scan", "f")
     wait_until(lambda: regular_files(lab.path("two-f")) == FILES, 20, "both have the files", child=two)
     for agent, other in ((one, two), (two, one)):
-        wait_until(lambda: agent.records("ls", "--json", "f:d")[0]["holders"] == [other.id], 20, "both know it",
-                   child=agent)
+        wait_until(lambda: holders(agent) == [[other.id]] * len(FILES), 20, "both know it", child=agent)
     return one, two
 
 
@@ -77,7 +81,7 @@ def test_a_connected_device_is_a_copy(lab):
     assert regular_files(lab.path("one-f")) == {}
     assert regular_files(lab.path("two-f")) == FILES
     # Now there is no other.
-    wait_until(lambda: two.records("ls", "--json", "f:d")[0]["holders"] == [], 20, "two knows it", child=two)
+    wait_until(lambda: holders(two) == [[]] * len(FILES), 20, "two knows it", child=two)
     answer = freeing(two, "f:d")
     assert answer["freedFiles"] == 0
     assert {"promised"} == {s["reason"] for s in answer["staying"]}
@@ -170,6 +174,8 @@ def test_a_connected_syncthing_is_asked_for_blocks(lab):
         write(os.path.join(there, name), data)
     real.scan("f")
     wait_until(lambda: regular_files(root) == files, 30, "the agent has the files", child=agent)
+    # On the disk, they are not in the index yet.
+    agent.run("wait", "f")
     sent = received(agent, real)
     assert sorted(freeing(agent, "f:d/small", "f:d/big")["freed"]) == ["d/big", "d/small"]
     assert regular_files(root) == {"d/stays": b"stays"}
@@ -194,6 +200,7 @@ def test_who_does_not_give_the_blocks_it_announces_is_no_copy(lab, answer):
     nas.folders["f"].add("d/a", b"bytes")
     session = nas.dial(agent.address)
     wait_until(lambda: regular_files(root) == {"d/a": b"bytes"}, 20, "the agent has the file", child=agent)
+    agent.run("wait", "f")
     nas.folders["f"].contents["d/a"] = answer
     freed = freeing(agent, "f:d/a")
     assert freed["freedFiles"] == 0 and [s["reason"] for s in freed["staying"]] == ["failed-copies"]

@@ -23,8 +23,12 @@ def pair(nodes):
     write(os.path.join(there, "a"), b"a")
     lab.share(agent, "docs", node, mode="full")
     agent.wait_connected(node.id)
-    wait_until(lambda: agent.folder("docs")["global"]["files"] == 1 and agent.folder("docs")["need"]["files"] == 0
-               and not agent.folder("docs")["waits"], what="docs is in sync")
+
+    def is_in_sync():
+        docs = agent.folder("docs")
+        # Before it is looked at, nothing is known to be needed.
+        return docs["global"]["files"] == docs["local"]["files"] == 1 and docs["need"]["files"] == 0 and not docs["waits"]
+    wait_until(is_in_sync, what="docs is in sync", child=agent)
     return lab, node, agent
 
 
@@ -53,8 +57,12 @@ def test_nothing_is_wrong(pair):
     agent.wait_connected(node.id)
     code, found = examined(agent)
     assert code == 0 and not problems(found), found
-    text = agent.run("doctor", "--verbose").stdout.decode()
-    assert f"{node.name} is connected (tcp " in text and "docs: idle, needs nothing." in text
+
+    def idle():
+        text = agent.run("doctor", "--verbose").stdout.decode()
+        return "docs: idle, needs nothing." in text and text
+    text = wait_until(idle, what="docs is idle", child=agent)
+    assert f"{node.name} is connected (tcp " in text
     assert "The index has " in text and ", no damage." in text
     assert "config.toml is valid: 1 folder, 1 device." in text
 

@@ -302,7 +302,8 @@ def test_a_v1_sender_goes_on_where_its_link_was_lost(lab, begin, modes):
     session(stop_after=50)
     assert receiving.event("failed")["error"]["code"] == "link-lost"
     assert len(partials(into)) == 1 and not os.path.exists(os.path.join(into, "film.mp4"))
-    sender = session()
+    # Not an app's second and a half: the machine may be busy.
+    sender = session(resume_within=20)
     # 49 pieces at least; and it was not asked about again.
     assert sender.resumed >= 49 and sender.sent[0] == sender.resumed + 1
     assert receiving.event("received")["path"] == os.path.join(into, "film.mp4")
@@ -358,7 +359,7 @@ def test_hostile_files(lab, begin):
             except ghostdrop.LinkGone:
                 # It was sending while the other side hung up; why, it can still read.
                 pass
-            while sender.receive(5):
+            while sender.receive():
                 pass
         except ghostdrop.DropEnded as ended:
             said = ended.args[0]
@@ -370,7 +371,7 @@ def test_hostile_files(lab, begin):
     # More bytes than announced, fewer, another file, and more than there is room for.
     refused("unexpected-frame", size=300)
     refused("digest-differs", digest=b"\x01" * 32)
-    refused("no-space", size=1 << 60, act=lambda sender: sender.receive(5))
+    refused("no-space", size=1 << 60, act=lambda sender: sender.receive())
 
     def fewer(sender):
         sender.transfer()
@@ -395,13 +396,13 @@ def test_nothing_is_taken_before_both_have_said_yes(lab, begin):
     sender.confirm()
     sender.announce()
     with pytest.raises(ghostdrop.DropEnded):
-        sender.receive(5)
+        sender.receive()
     assert receiving.event("failed")["error"]["code"] == "drop-failed"
     # A second device is not heard while one is served, and garbage ends nothing but its own link.
     link = ghostdrop.dial(radio, "two", "l2cap")
     link.send_bytes(b"GHST\x01\x01\xff\xff\xff\xffgarbage")
     with pytest.raises((ghostdrop.LinkGone, AssertionError)):
-        while link.receive(5):
+        while link.receive():
             pass
     assert os.listdir(into) == []
     first = ghostdrop.Sender(ghostdrop.dial(radio, "two", "l2cap"), "a.txt", b"hello")
@@ -464,12 +465,13 @@ def test_a_paired_device_over_the_radio_survives_cuts(lab, begin):
 def test_a_paired_device_goes_on_later(lab, begin):
     radio = Radio(lab, "phy=2M", speed=4)
     one, two = paired(lab, radio)
-    path, content = make_file(lab, "film.bin", 400_000)
+    # Three times what is waited for: a busy machine sees late that it has come.
+    path, content = make_file(lab, "film.bin", 800_000)
     into = lab.directory("in")
     receiving = begin(ReceiveCommand, two, "--dir", into, "--count", "1", "--yes")
     receiving.event("waiting")
     sending = begin(SendCommand, one, path, "--to", "two")
-    wait_until(lambda: radio.carried("one", "two") > 250_000, 60, "half of the film")
+    wait_until(lambda: radio.carried("one", "two") > 250_000, 60, "a part of the film")
     os.killpg(sending.process.pid, signal.SIGINT)
     assert sending.wait()[0] == 130
     assert receiving.event("failed")["error"]["code"] == "drop-refused"
@@ -480,7 +482,7 @@ def test_a_paired_device_goes_on_later(lab, begin):
     receiving.event("received", timeout=60)
     assert sending.wait() == (0, None) and receiving.wait() == (0, None)
     assert read(into, "film.bin") == content and partials(into) == []
-    assert radio.carried("one", "two", "streamBytes") - before < 300_000
+    assert radio.carried("one", "two", "streamBytes") - before < 700_000
 
 
 def test_damaged_rest_of_an_earlier_attempt(lab, begin):
@@ -567,5 +569,8 @@ def test_one_receives_at_a_time(lab, begin):
     assert result.returncode == cli.FAILED and json.loads(result.stderr)["code"] == "busy"
     os.killpg(receiving.process.pid, signal.SIGINT)
     assert receiving.wait()[0] == 130
+    # The agent hears of it a moment later.
+    wait_until(lambda: one.try_run("drop", "receive", "--yes", "--timeout", "1", "--dir", lab.root).returncode == cli.TIMED_OUT,
+               what="nobody receives")
     again = begin(ReceiveCommand, one, "--dir", lab.root, "--yes")
     again.event("waiting")

@@ -54,7 +54,12 @@ def test_sendonly_sends_and_takes_nothing(sending):
 
 def test_override(sending):
     pair = sending
-    dry = pair.agent.document("folder", "override", "sending", "--dry-run")
+
+    def override():
+        return pair.agent.document("folder", "override", "sending", "--dry-run")
+    # A Syncthing announces what is deleted after what is changed.
+    wait_until(lambda: len(override()["paths"]) == 5, what="all changes are known", child=pair.agent)
+    dry = override()
     assert dry["dryRun"] and dry["action"] == "override"
     assert (dry["files"], dry["deletions"]) == (3, 1), dry
     assert sorted(dry["paths"]) == ["one", "strange", "tree", "tree/four", "two"]

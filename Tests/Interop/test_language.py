@@ -21,7 +21,13 @@ def library(module_lab):
         with open(os.path.join(directory, name), "wb") as file:
             file.write(os.urandom(size))
     agent.run("folder", "add", "library", directory, "--mode", "full")
-    agent.run("scan", "library")
+
+    # What it says of the folder while it begins is not what it says a moment later.
+    def rests():
+        folder = agent.folder("library")
+        return (folder["state"] == "idle" and folder["global"]["files"] == 2 and "lastScan" in folder
+                and folder["watch"]["state"] == "watching")
+    wait_until(rests, 60, "the folder rests", child=agent)
     return agent
 
 
@@ -150,11 +156,16 @@ def test_why_a_link_ended(lab):
     there.add_device(here.id, "here", here.address)
     wait_until(lambda: here.is_connected(there.id), 30, "they connect", child=here)
     there.run("pause", "--device", "here")
-    wait_until(lambda: (here.status()["devices"][0].get("lastError") or "").endswith("the device is paused"), 30,
-               "the reason is known", child=here)
-    assert here.status()["devices"][0]["lastErrorText"]["arguments"][0]["template"] == "the device is paused"
-    assert "die Gegenstelle hat die Verbindung geschlossen: das Gerät ist pausiert" in asked(here, GERMAN, "device", "list")[1]
-    assert "de peer heeft de verbinding gesloten: het apparaat is gepauzeerd" in asked(here, DUTCH, "device", "list")[1]
+
+    def known():
+        device = here.status()["devices"][0]
+        return (device.get("lastError") or "").endswith("the device is paused") and device
+    device = wait_until(known, 30, "the reason is known", child=here)
+    assert device["lastErrorText"]["arguments"][0]["template"] == "the device is paused"
+    # While it connects again, in vain, there is no reason for a moment.
+    for language, words in ((GERMAN, "die Gegenstelle hat die Verbindung geschlossen: das Gerät ist pausiert"),
+                            (DUTCH, "de peer heeft de verbinding gesloten: het apparaat is gepauzeerd")):
+        wait_until(lambda: words in asked(here, language, "device", "list")[1], 30, words, child=here)
 
 
 def test_reach_test(library):

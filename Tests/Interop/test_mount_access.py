@@ -9,6 +9,7 @@ import harness
 import pytest
 from process import wait_until
 from test_mount import cached
+from test_mount_settings import state_at
 from test_mount_writing import Mounted, pytestmark, refused  # noqa: F401 (skips where nothing can be mounted)
 
 MIB = 1 << 20
@@ -118,6 +119,7 @@ def test_a_program_downloads_no_more_than_its_budget(library):
         agent.kill()
         agent.start()
         agent.wait_connected(library.node.id)
+        wait_until(lambda: state_at(agent, directory) == "mounted", 20, "the mount has found the agent", child=agent)
         assert b"Disk quota exceeded" in read_all(os.path.join(directory, "others")).stderr
         os.setxattr(directory, BUDGET, b"none")
         assert os.getxattr(directory, BUDGET) == b"none"
