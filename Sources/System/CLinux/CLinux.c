@@ -192,8 +192,9 @@ pid_t clinux_guard_mount(const char *device, const char *place, const char *dire
     sigset_t signals;
     sigfillset(&signals);
     sigprocmask(SIG_SETMASK, &signals, NULL);
-    // Neither the mount nor what waits for its end is to be kept open by this process, nor is it to look like that of a mount.
-    syscall(SYS_close_range, 0, ~0U, 0);
+    // Neither the mount nor what waits for its end is to be kept open by this process, nor is it to look like that of a mount. Where the
+    // kernel cannot close them all, a mount without a guard is better.
+    if (syscall(SYS_close_range, 0, ~0U, 0) != 0) _exit(1);
     memset(program_invocation_name, 0, strlen(program_invocation_name));
     prctl(PR_SET_NAME, "mount-guard");
     prctl(PR_SET_PDEATHSIG, SIGUSR1);
