@@ -32,14 +32,15 @@ struct ReadyRequests: RequestGroup {
     private func read(_ folder: Folder) async throws -> Readiness.Folder {
         var status = await FolderStatusReading(folder: folder, index: index).status()
         let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
-        // A pull says who is missing once it has ended, and one that waits for a device may take long.
+        let sums = try await RootSums(of: folder, in: index)
+        // A pull says who is missing once it has ended, and one that waits for a device may take long. One that has not begun has not
+        // counted what is needed.
+        let hasAll = status.need.isZero && sums.selected.asTotals == sums.present.asTotals
         let lacking =
-            status.need.isZero
-            ? nil : try await (try? folder.runner.reading())?.lacking(naming: ReadyAnswer.Folder.nameLimit)
+            hasAll ? nil : try await (try? folder.runner.reading())?.lacking(naming: ReadyAnswer.Folder.nameLimit)
         await outlook.add(to: &status, of: folder, lacks: lacking?.lacks)
         let place = try? folder.boards.places.current.get()
         let facts = EntryFacts(folder, place, fetching, transfers)
-        let sums = try await RootSums(of: folder, in: index)
         var ready = Readiness.Folder(
             id: folder.id.rawValue, label: folder.configuration.label, selected: sums.selected.asTotals,
             present: sums.present.asTotals)
