@@ -190,9 +190,10 @@ class Agent(Child):
 
     def wait_state(self, folder_id, state, timeout=20):
         """Until the folder's state is this; returns its part of the status."""
-        wait_until(lambda: self.folder(folder_id).get("state") == state, timeout,
-                   f"{self.name}'s {folder_id} is {state}", child=self)
-        return self.folder(folder_id)
+        def reached():
+            folder = self.folder(folder_id)
+            return folder if folder.get("state") == state else None
+        return wait_until(reached, timeout, f"{self.name}'s {folder_id} is {state}", child=self)
 
     def wait_problem(self, folder_id, path, timeout=20):
         """Until the status lists a problem with the path; returns its message."""

@@ -1,6 +1,7 @@
 """Pairing by a code: the command as a process that a test talks to, and a peer of our own that speaks the protocol,
 written from docs/decisions/pairing.md alone."""
 
+import codecs
 import hashlib
 import json
 import os
@@ -104,9 +105,11 @@ class PairCommand:
         self._events.put(None)
 
     def _read_terminal(self):
+        # A part may end within a character.
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         try:
             while data := os.read(self._master, 4096):
-                self.text += data.decode(errors="replace")
+                self.text += decoder.decode(data)
         except OSError:
             pass
 

@@ -275,16 +275,13 @@ def test_an_index_that_cannot_be_stored(lab, small_home):
     agent.start()
     agent.add_folder("f", lab.path("f"), peer.id)
 
-    def links(seconds, enough=lambda: False):
+    def links(seconds):
         """How many links came in that time; each brings the index, as far as the agent asks for it."""
-        first, end = len(peer.sessions), time.monotonic() + seconds
-        while time.monotonic() < end and not enough():
-            time.sleep(0.05)
+        first = len(peer.sessions)
+        time.sleep(seconds)
         return len(peer.sessions) - first
 
-    links(20, lambda: agent.folder("f").get("state") == "error")
-    status = agent.folder("f")
-    assert status["state"] == "error"
+    status = agent.wait_state("f", "error")
     assert status["incomplete"] is True and status["global"]["files"] < 20_000
     assert status["message"].startswith(f"no space left for the index {agent.home}/")
     assert "free some space on that disk" in status["message"]
@@ -297,7 +294,7 @@ def test_an_index_that_cannot_be_stored(lab, small_home):
     assert agent.folder("f")["state"] == "error"
     subprocess.run(["mount", "-o", "remount,size=60m", agent.home], check=True, capture_output=True)
     agent.try_run("fetch")
-    links(90, lambda: agent.folder("f")["global"]["files"] == 20_000)
+    wait_until(lambda: agent.folder("f")["global"]["files"] == 20_000, 90, "the whole index is stored", child=agent)
     status = agent.wait_state("f", "idle")
     assert status["incomplete"] is False and status["global"]["files"] == 20_000
     agent.run("wait", "f")

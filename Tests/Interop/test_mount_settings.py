@@ -145,18 +145,22 @@ def test_a_killed_mount_is_not_shown_as_mounted(films):
     process = mounted(directory)
     os.kill(process, signal.SIGSTOP)
     try:
-        assert state_at(agent, directory) == "not-answering", "a stopped process answers nobody"
+        # A stopped process answers nobody. It stops a moment after it is told to.
+        wait_until(lambda: state_at(agent, directory) == "not-answering", 10, "it is seen", child=agent)
         assert "does not answer" in agent.run("status").stdout.decode()
     finally:
         os.kill(process, signal.SIGCONT)
     wait_until(lambda: state_at(agent, directory) == "mounted", 10, "it goes on", child=agent)
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: mounted(directory) is None, 10, "it is gone")
-    assert state_at(agent, directory) != "mounted"
+    wait_until(lambda: state_at(agent, directory) != "mounted", 10, "it is seen", child=agent)
     wait_until(lambda: mount_at(agent, directory) is None, 10, "the system has unmounted it")
     # One that the configuration wants is started again.
     agent.run("mount", "archive", directory, "--at-login")
-    os.kill(mounted(directory), signal.SIGKILL)
+    process = mounted(directory)
+    os.kill(process, signal.SIGKILL)
+    # Until it is dead, the old one is the mount, and fails whoever reads.
+    wait_until(lambda: mounted(directory) not in (None, process), 20, "another process comes", child=agent)
     wait_until(lambda: state_at(agent, directory) == "mounted" and os.listdir(directory), 20, "it is mounted again", child=agent)
     agent.run("unmount", "--forget", directory)
 

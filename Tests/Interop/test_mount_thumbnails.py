@@ -62,12 +62,12 @@ def shown(agent, path):
     return facts["thumbnail::path"] if facts.get("thumbnail::is-valid") == "TRUE" else None
 
 
-def cost(setting, path):
-    """How many blocks come for a thumbnail that a file manager wants."""
+def cost(setting, path, is_made=lambda: True):
+    """How many blocks come for a thumbnail that a file manager wants, once it is made: the program is refused after a while without."""
     _, node, agent, _, thumbnailer = setting
     before = bytes_in(agent, node.id)
     refused(thumbnailer, path)
-    wait_until(lambda: not agent.status()["transfers"], what="nothing is under way")
+    wait_until(lambda: is_made() and not agent.status()["transfers"], what="nothing is under way")
     return round((bytes_in(agent, node.id) - before) / BLOCK)
 
 
@@ -76,8 +76,7 @@ def test_a_photo_has_a_thumbnail_once_its_program_was_refused(setting, name):
     _, _, agent, mount, thumbnailer = setting
     path = os.path.join(mount, name)
     assert shown(agent, path) is None
-    assert cost(setting, path) == 1, "the block with the preview"
-    wait_until(lambda: shown(agent, path), what="the thumbnail")
+    assert cost(setting, path, lambda: shown(agent, path)) == 1, "the block with the preview"
     thumbnail = shown(agent, path)
     assert os.path.dirname(thumbnail) == os.path.join(agent.environment["XDG_CACHE_HOME"], "thumbnails/large")
     assert os.stat(thumbnail).st_mode & 0o77 == 0

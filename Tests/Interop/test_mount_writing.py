@@ -142,7 +142,7 @@ def test_names_are_made_changed_and_removed(work):
     refused(errno.EPERM, harness.write, work.path(".stignore"), b"*")
     work.wait_there("here/made/b", b"a")
     wait_until(lambda: os.path.islink(work.there("here/made/link")), 20, "the link arrives", child=work.agent)
-    assert not os.path.exists(work.there("here/made/a"))
+    work.wait_gone_there("here/made/a")
     os.rename(work.path("here/made"), work.path("here/moved"))
     assert sorted(os.listdir(work.path("here/moved"))) == ["b", "link"]
     assert harness.read(work.path("here/moved/link")) == b"a"
@@ -228,7 +228,7 @@ def test_absent_names_are_deleted_and_not_renamed(work):
     harness.write(work.path("old/.save.tmp"), b"saved")
     os.rename(work.path("old/.save.tmp"), work.path("old/absent-8.txt"))
     work.wait_there("old/absent-8.txt", b"saved")
-    assert not os.path.lexists(work.there("old/.save.tmp"))
+    work.wait_gone_there("old/.save.tmp")
     assert work.conflicts() == []
 
 

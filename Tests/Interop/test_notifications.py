@@ -84,7 +84,10 @@ def test_a_device_that_wants_to_connect_and_a_folder_that_stops(lab, desktop):
     stranger.add_device(agent.id, "laptop", agent.address)
     stranger.start()
     wait_until(lambda: "<i>stranger wants to connect" in desktop.summaries(), 40, "the device is told of", child=agent)
+    # At once for the agent: the marker goes before the directory.
+    agent.suspend()
     shutil.rmtree(path)
+    agent.resume()
     agent.try_run("scan", "docs")
     wait_until(lambda: "docs has stopped syncing" in desktop.summaries(), 40, "the folder is told of", child=agent)
     urgencies = {summary: urgency for _, _, summary, _, urgency in desktop.shown}
@@ -139,17 +142,19 @@ def test_a_click_opens_the_page_at_what_the_notification_is_about(lab, desktop, 
     stranger.start()
     wait_until(lambda: desktop.summaries() == ["stranger wants to connect"], 40, "the device is told of", child=agent)
     assert desktop.actions["stranger wants to connect"] == ["default", "Open the page"]
+    shutil.rmtree(path)
+    agent.try_run("scan", "docs")
+    wait_until(lambda: "docs has stopped syncing" in desktop.summaries(), 40, "the folder is told of", child=agent)
+    # One is shown after the other: with the second one the agent knows the number of the first.
     # Another action, and a notification that is not this program's, open nothing: the next click is the first to do so.
     desktop.click(1, "settings")
     desktop.click(7)
     desktop.click(1)
     wait_until(lambda: len(browser.opened) == 1, 20, "the page is opened", child=agent)
-    shutil.rmtree(path)
-    agent.try_run("scan", "docs")
-    wait_until(lambda: "docs has stopped syncing" in desktop.summaries(), 40, "the folder is told of", child=agent)
-    desktop.click(2)
-    wait_until(lambda: len(browser.opened) == 2, 20, "the page is opened again", child=agent)
-    assert browser.views(agent) == ["/devices", "/attention"]
+    # The number of the last one it may not know at once.
+    wait_until(lambda: desktop.click(2) or len(browser.opened) > 1, 20, "the page is opened again", every=1, child=agent)
+    first, *others = browser.views(agent)
+    assert first == "/devices" and set(others) == {"/attention"}
 
 
 def test_a_desktop_that_knows_no_actions_is_offered_none(lab, desktop):

@@ -41,8 +41,9 @@ def alone():
 def test_it_is_live_until_it_is_ended(lab, alone, end):
     agent = lab.agent()
     command = alone(agent)
-    wait_until(lambda: "Live; q or Ctrl-C ends." in command.last(), what="the first state")
-    assert "Folders" in command.last() and "Next" in command.last() and "synctrain" in command.last()
+    # What is drawn ends with this line.
+    shown = wait_until(lambda: "Live; q or Ctrl-C ends." in (text := command.last()) and text, what="the first state")
+    assert "Folders" in shown and "Next" in shown and "synctrain" in shown
     assert not command.is_as_before(), "keys are handed over at once"
     agent.run("folder", "add", "photos", lab.path("photos"))
     wait_until(lambda: "photos" in command.last(), what="the new folder")

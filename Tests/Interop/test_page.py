@@ -136,7 +136,7 @@ def test_pages_of_a_directory(setting):
     # What this disk has is filtered and sorted in, and seen at once.
     assert page.get("/v1/entries", path="docs:", limit=9, filter="here")["total"] == 0
     agent.run("select", "docs:b.txt")
-    wait_until(lambda: os.path.exists(os.path.join(local, "b.txt")), 20, "it is here")
+    agent.wait_entry("docs:b.txt", lambda entry: entry["state"] == "present")
     with open(os.path.join(local, "own"), "wb") as file:
         file.write(b"1" * 100)
     assert names(page.get("/v1/entries", path="docs:", limit=9, filter="here")) == ["b.txt", "own"]

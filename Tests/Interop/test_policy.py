@@ -86,7 +86,9 @@ def train(module_lab):
 
 
 def test_a_metered_connection_holds_what_is_kept(train):
-    assert train.wait_policies(metered="yes", battery="no")["holds"][0]["restraint"] == "on-demand-only"
+    train.wait_policies(metered="yes", battery="no")
+    holds = wait_until(lambda: train.policies()["holds"], 20, "the policy holds")
+    assert holds[0]["restraint"] == "on-demand-only"
     data = train.write("a")
     waiting, folder = train.wait_waiting("a")
     assert "metered" in waiting and "synctrain policy ignore" in waiting

@@ -301,8 +301,7 @@ def test_what_does_not_fit_is_said_before_and_after(gate):
     plan = agent.document("select", "--dry-run", "f:d")["folders"][0]
     assert plan["short"] == 1_001_000 and plan["cost"]["fetchBytes"] == 1_001_000
     assert b"does not fit: 978 KiB short" in agent.run("select", "f:d").stdout
-    wait_until(lambda: gate.entry("d")["waitsFor"] == "space", what="it does not fit")
-    entry = gate.entry("d")
+    entry = wait_until(lambda: (entry := gate.entry("d")).get("waitsFor") == "space" and entry, what="it does not fit")
     assert (entry["state"], entry["short"], entry["waiting"]) == ("queued", 1_001_000, "does not fit: 978 KiB short")
     assert gate.entry("d/e/c")["short"] == 1_000
     ready = agent.try_run("ready", "--json")

@@ -94,7 +94,7 @@ def test_a_device_that_was_removed_is_a_stranger(lab):
     near.wait_connected(far.id)
     far.run("unpair", "near", "--yes")
     near.wait_disconnected(far.id)
-    wait_until(lambda: "does not list this one" in (near.status()["devices"][0]["lastError"] or ""), 40,
+    wait_until(lambda: "does not list this one" in (near.status()["devices"][0].get("lastError") or ""), 40,
                "the other device does not list this one")
     assert far.records("device", "list", "--pending") == []
     far.add_device(near.id, "near")

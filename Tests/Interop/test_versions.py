@@ -80,7 +80,7 @@ def test_a_resolution_is_the_nodes_answer_too(pair, keep):
     assert conflict["theirs"]["device"] == pair.node.id
     shown = pair.agent.run("conflicts", "show", f"{pair.id}:{base}/report.txt").stdout
     assert b"-from there" in shown and b"+from here" in shown
-    assert pair.status["conflicts"] == 1
+    wait_until(lambda: pair.status["conflicts"] == 1, what="it is counted")
     pair.agent.run("conflicts", "resolve", f"{pair.id}:{base}/report.txt", "--keep", keep)
     assert pair.status["conflicts"] == 0
     wait_until(lambda: not any(".sync-conflict-" in name for name in os.listdir(os.path.join(pair.there, base))),
