@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 
+from process import PATIENCE
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.options import Options
@@ -71,16 +72,25 @@ class Page:
             f"(async (...arguments) => {{ {text} }})(...arguments).then(done, (error) => done('failed: ' + error));", *arguments)
 
     def find(self, selector):
-        """What is there now. A click on it is one on what is there then: a redraw in between does not matter."""
+        """What is there now. What is done to it is done to what is there then: a redraw in between does not matter."""
         element = self.driver.find_element(By.CSS_SELECTOR, selector)
-        click = element.click
 
-        def click_what_is_there():
-            try:
-                click()
-            except StaleElementReferenceException:
-                self.wait(lambda: self.driver.find_element(By.CSS_SELECTOR, selector).click() or True, f"{selector} to click")
-        element.click = click_what_is_there
+        def at_what_is_there(name):
+            act = getattr(element, name)
+
+            def again(*arguments):
+                return getattr(self.driver.find_element(By.CSS_SELECTOR, selector), name)(*arguments)
+
+            def acting(*arguments):
+                try:
+                    return act(*arguments)
+                except StaleElementReferenceException:
+                    if name.startswith(("is_", "get_")):
+                        return again(*arguments)
+                    return self.wait(lambda: again(*arguments) or True, f"{selector} to {name}")
+            return acting
+        for name in ("click", "clear", "send_keys", "is_displayed", "is_enabled", "get_attribute", "get_property"):
+            setattr(element, name, at_what_is_there(name))
         return element
 
     def all(self, selector):
@@ -122,6 +132,13 @@ class Page:
         for key in keys:
             chain.send_keys(key)
         chain.perform()
+
+    def begin_name(self, text):
+        """Letters to whatever has the focus, all in one: with a pause between them, which a busy machine makes, they are the beginning
+        of another name."""
+        self.script("""for (const key of arguments[0]) {
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+        }""", text)
 
     def chord(self, modifier, *keys):
         """Keys while another one is held down."""
@@ -210,11 +227,11 @@ class Page:
                 return None
             return last[0]
         try:
-            return WebDriverWait(self.driver, timeout, poll_frequency=0.05).until(met)
+            return WebDriverWait(self.driver, timeout * PATIENCE, poll_frequency=0.05).until(met)
         except TimeoutException as error:
             self.screenshot("failed")
             raise TimeoutError(
-                f"{what}: not after {timeout} s; last: {last[0] if last else None!r}; notices: {self.texts('.notice')}") from error
+                f"{what}: not after {timeout * PATIENCE} s; last: {last[0] if last else None!r}; notices: {self.texts('.notice')}") from error
 
     def wait_text(self, selector, text, timeout=20):
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}: {self.text(selector)!r}", timeout)

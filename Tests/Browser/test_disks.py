@@ -52,7 +52,8 @@ def test_every_view_says_how_full_the_disk_is(page, setting, view):
     # By keyboard.
     page.find("#space summary").send_keys(Keys.ENTER)
     page.wait(lambda: page.find("#space dl").is_displayed(), "what it is made of")
-    assert page.overflow() <= 0 and all(control.accessible_name for control in page.all("#space button, #space summary"))
+    assert page.overflow() <= 0
+    page.wait(lambda: all(control.accessible_name for control in page.all("#space button, #space summary")), "names")
     page.screenshot(f"space-{view.replace('/', '-')}-open")
 
 

@@ -330,7 +330,8 @@ def test_digits_that_differ_send_nothing(page, tabs, strangers):
 
 
 def test_what_is_stopped_is_gone_on_with(page, tabs, strangers):
-    content, into = pattern(1_500_000, "film"), strangers.into("stopped")
+    # So much that it is still moving when it is stopped.
+    content, into = pattern(4_000_000, "film"), strangers.into("stopped")
     strangers.make(film_bin=content)
     tabs(TO)
     receive(page, strangers.to, into)
@@ -347,7 +348,7 @@ def test_what_is_stopped_is_gone_on_with(page, tabs, strangers):
     agree()
     page.click("Accept film.bin")
     tabs(FROM)
-    page.wait(lambda: re.search(r"iB of 1\.4 MiB, .*/s, .+ left, to tablet", page.text("[data-drop=send] .numbers")), "the rate and the time left")
+    page.wait(lambda: re.search(r"iB of 3\.8 MiB, .*/s, .+ left, to tablet", page.text("[data-drop=send] .numbers")), "the rate and the time left")
     page.click("Stop sending")
     page.wait_text("[data-drop=send]", "Stopped. A file that was not sent completely resumes")
     tabs(TO)

@@ -609,7 +609,7 @@ def test_filters_narrow_a_search(files, setting):
     page = files
 
     def choose(label, option):
-        Select(page.named(label, "combobox")).select_by_visible_text(option)
+        page.wait(lambda: Select(page.named(label, "combobox")).select_by_visible_text(option) or True, f"{option} of {label}")
 
     assert not page.find(".chips").is_displayed()
     page.find(".finding input").click()
@@ -681,13 +681,13 @@ def test_many_names_are_few_elements(files):
     assert page.find(".list").get_attribute("aria-rowcount") == str(MANY + 2)
     page.script("document.querySelector('.scroller').scrollTop = document.querySelector('.scroller').scrollHeight / 2")
     page.wait(lambda: re.match(r"name (99|100)\d\d\.", names(page)[5]), "the middle")
-    page.press(*"NAME 15000")
+    page.begin_name("NAME 15000")
     page.wait(lambda: active() == "name 15000.txt", "a beginning far away")
     assert page.script("return document.querySelectorAll('*').length") < count + 200, "rows are used again"
     page.click("Name")
     page.wait(lambda: names(page)[:2] == ["zoo", f"name {MANY - 1}.txt"], "from the end, directories first")
     page.script("document.querySelector('.list').focus()")
-    page.press(*"name 77")
+    page.begin_name("name 77")
     page.wait(lambda: active() == "name 7799.txt", "the first of them in that order")
 
 
@@ -753,10 +753,7 @@ def test_a_million_names_scroll(browser, page):
         assert len(page.all(".layer .row")) <= rows + 6, "rows are used again"
         page.press(Keys.HOME)
         page.wait(lambda: names(page)[:1] == ["n0000000"], "the first")
-        # All in one: with a pause between them, which a busy machine makes, letters are the beginning of another name.
-        page.script("""for (const key of "n077777") {
-            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-        }""")
+        page.begin_name("n077777")
         page.wait(lambda: page.script("return document.querySelector('.row.active .name-text')?.textContent") == "n0777770", "by its beginning")
     finally:
         page.driver.get("about:blank")

@@ -90,7 +90,7 @@ def picked(page):
 def stand_at(page, name):
     """The keys at a tile, by keys alone."""
     page.script("document.querySelector('.list').focus()")
-    page.press(name)
+    page.begin_name(name)
     page.wait(lambda: active(page) == name, f"the keys are at {name}")
 
 

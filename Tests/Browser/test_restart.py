@@ -120,8 +120,8 @@ def test_a_tab_that_is_logged_out_comes_back_with_what_was_typed(page, agent):
 
 
 def test_a_port_that_is_taken_is_said(module_lab):
-    taken = socket.create_server(("127.0.0.1", 0))
-    number = taken.getsockname()[1]
+    number = free_port()
+    taken = socket.create_server(("127.0.0.1", number))
     agent = module_lab.agent("second", start=False)
     agent.run("config", "set", "http.listen", f"127.0.0.1:{number}")
     agent.start()

@@ -127,7 +127,7 @@ def test_a_name_that_is_taken_is_never_overwritten(page_at, setting):
 def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
     page = page_at("Papers")
     path = setting.make("cut.bin", BIG[::-1])
-    page.slow(1 << 20)
+    page.slow(256 << 10)
     choose(page, path)
     # The agent is stopped in the middle; the tab goes on by itself.
     page.wait(lambda: page.has(".adding progress") and 0.05 < page.find(".adding progress").get_property("value") < 0.8, "a part is here")

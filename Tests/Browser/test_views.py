@@ -195,7 +195,8 @@ def test_one_button_makes_it_ready_for_the_train(page, laptop, two, module_lab):
     page.go("activity")
     page.wait_text("main.activity", "Everything selected is on this device")
     assert not page.has('[data-key="finish"]')
-    limit(laptop, '"1 MiB/s"')
+    # It is not to be here before all of this was looked at.
+    limit(laptop, '"256 KiB/s"')
     try:
         write(there(module_lab, "ticket.pdf"), ticket)
         nas.run("scan", "photos")
@@ -320,8 +321,8 @@ def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
             page.wait_text("main.activity", "Metered connection")
             page.click("Ignore for an hour")
             page.wait_text("main.activity", "suspended until")
-            policies = train.document("policy")
-            assert policies["ignored"] and policies["ignoredUntil"] and policies["holds"] == []
+            policies = wait_until(lambda: (policies := train.document("policy"))["holds"] == [] and policies, what="nothing holds", child=train)
+            assert policies["ignored"] and policies["ignoredUntil"]
             page.click("Re-enable policies")
             page.wait_text("main.activity", "Metered connection")
             assert not train.document("policy")["ignored"]
@@ -373,7 +374,7 @@ def codes(page, tabs, phone, tablet):
     begin_pairing(page)
     tabs(1)
     page.log_in(tablet).go("devices", "pair")
-    page.named("music", "checkbox").click()
+    page.click("music", "checkbox")
     page.click("Start pairing")
     page.wait_text("main.devices", "Waiting for the other device")
     tabs(0)
@@ -509,7 +510,7 @@ def test_the_search_is_one_key_away(page, laptop):
 def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     page.go("devices", "add")
     other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
-    field = page.named("Id as the other device shows it", "textbox")
+    field = page.wait(lambda: page.named("Id as the other device shows it", "textbox"), "the form")
     field.send_keys(other[:-1] + "A", Keys.ENTER)
     page.wait_text("[role=alert].whole", "typing error in groups 7 and 8")
     assert other not in ids(laptop)
@@ -596,6 +597,7 @@ def test_addresses_that_fail_are_counted(page, laptop, module_lab):
 def test_others_are_asked_whether_they_can_connect(page, laptop, two):
     laptop.wait_connected(two[1].id)
     page.go("devices")
+    card(page, "device", two[1].id)
     unfold(page, "main.devices section.part:last-of-type")
     page.click("Test")
     # Both are on loopback, which is no address to test.
@@ -613,7 +615,7 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     page.go("devices")
     card(page, "pending", guest.id)
     page.find(f"{waiting} summary").click()
-    page.named("photos", "checkbox", waiting).click()
+    page.click("photos", "checkbox", waiting)
     page.click("Add device", within=waiting)
     laptop.wait_connected(guest.id)
     assert guest.id in laptop.folder("photos")["devices"]
@@ -660,12 +662,14 @@ def test_a_device_that_waits_is_ignored(page, laptop, two, module_lab):
 
 def test_an_invitation(page, laptop, two, module_lab):
     page.go("devices", "invite")
+    page.wait(lambda: page.find("#way-invite").is_displayed(), "the way")
     page.script("for (const d of document.querySelectorAll('details')) d.open = true")
     page.click("Create invitation")
     page.wait(lambda: page.has("[data-code^='synctrain-']"), "the code")
     code = page.find("[data-code^='synctrain-']").get_attribute("data-code")
     friend = module_lab.agent("friend")
     page.log_in(friend).go("devices", "invite")
+    page.wait(lambda: page.find("#way-invite").is_displayed(), "the way")
     page.script("for (const d of document.querySelectorAll('details')) d.open = true")
     page.named("Code", "textbox").send_keys(code)
     page.named("Directory on this device full path of the folder", "textbox").send_keys(
@@ -825,7 +829,7 @@ def test_a_refused_change_is_given_back_and_accepted(page, laptop, two, module_l
     nas = two[1]
     for name in ("one.txt", "two.txt"):
         write(here(module_lab, name), b"ours")
-    wait_until(lambda: read(there(module_lab, "two.txt")), what="both have them", child=laptop)
+    wait_until(lambda: all(read(there(module_lab, name)) for name in ("one.txt", "two.txt")), what="both have them", child=laptop)
     laptop.run("folder", "role", "photos", nas.id, "read")
     for name in ("one.txt", "two.txt"):
         write(there(module_lab, name), b"theirs, though they may only read")
@@ -876,7 +880,7 @@ def test_the_log_follows_until_somebody_scrolls(page, laptop):
         page.wait(lambda: int(page.script("return document.querySelector('.records').lastChild?.dataset.number ?? '-1'")) > int(last), "news")
     while page.script("const r = document.querySelector('.records'); return r.scrollHeight < 2 * r.clientHeight"):
         more()
-    assert rest() < 9
+    page.wait(lambda: rest() < 9, "it follows")
     page.script("document.querySelector('.records').scrollTop = 0")
     page.wait(lambda: page.find(".log .tools button:not([hidden])").text.startswith("Jump to newest"), "it does not follow")
     more()
@@ -1017,7 +1021,7 @@ def test_a_folder_is_mounted_and_unmounted(page, laptop, module_lab):
     assert field.get_attribute("value") == "~/photos"
     field.clear()
     field.send_keys(directory, Keys.ENTER)
-    page.wait(lambda: page.has(row) and "mounted" in page.text(row), "it is mounted")
+    page.wait(lambda: page.has(row) and "mounted" in page.text(row) and "not mounted" not in page.text(row), "it is mounted")
     assert "whenever the agent starts" in page.text(row) and directory in page.text(row)
     # Which files there are, the tests before this one decide.
     name = sorted(os.listdir(directory))[0]
