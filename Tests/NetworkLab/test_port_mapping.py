@@ -229,7 +229,7 @@ def test_router_with_upnp_only_is_found_without_being_told(network):
     network.start_daemon(natpmp=False)
     probe = network.probe()
     assert network.fetch_from_outside(*probe.wait_mapped()) == "mapped"
-    assert "(UPnP" in probe.wait_line("state The router at 192.168.1.1 maps")
+    assert "(UPnP" in probe.wait_said("state The router at 192.168.1.1 maps")
 
 
 @pytest.mark.parametrize("method", ["PCP", "NAT-PMP"])
