@@ -237,7 +237,7 @@ export class FileList {
     const { key } = event;
     const to = this.window.moved(this.active, key);
     // What is not written ends a name's beginning, so that a space is a tick again.
-    if (key.length > 1) this.typed.text = "";
+    if (key.length > 1) this.typed = { text: "", at: 0 };
     if (key === "Enter") {
       event.preventDefault();
       if (entry) (event.altKey ? this.actions.choose : this.actions.open)(entry);
@@ -270,10 +270,11 @@ export class FileList {
     const now = performance.now();
     const isNew = now - this.typed.at > 1000;
     const text = isNew || this.typed.text === key ? key : this.typed.text + key;
-    this.typed = { text, at: now };
+    const mine = this.typed = { text, at: now };
     clearTimeout(this.forgetting);
     this.forgetting = setTimeout(() => { this.typed.text = ""; }, 1000);
     const index = await this.actions.seek(text, text.length === 1 ? this.active + 1 : this.active);
-    if (index >= 0 && this.typed.text === text) this.moveTo(index);
+    // However long the answer took, unless something else was pressed meanwhile.
+    if (index >= 0 && this.typed === mine) this.moveTo(index);
   }
 }
