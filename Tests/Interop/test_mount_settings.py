@@ -159,7 +159,7 @@ def test_a_killed_mount_is_not_shown_as_mounted(films):
     agent.run("mount", "archive", directory, "--at-login")
     process = mounted(directory)
     os.kill(process, signal.SIGKILL)
-    # Until it is dead, the old one is the mount, and fails whoever reads.
+    # Until it is dead, the old one is the mount, and what reads there fails.
     wait_until(lambda: mounted(directory) not in (None, process), 20, "another process comes", child=agent)
     wait_until(lambda: state_at(agent, directory) == "mounted" and os.listdir(directory), 20, "it is mounted again", child=agent)
     agent.run("unmount", "--forget", directory)

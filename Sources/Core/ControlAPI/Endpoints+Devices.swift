@@ -61,8 +61,8 @@ extension Endpoints {
         .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines(DropNotice.self),
         errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt })
 
-    /// Gives bytes that a notice `wanted` of a transfer asked for, or says why the file cannot be sent. Throws `notFound` if there is no such
-    /// transfer, `rangeNotSatisfiable` for bytes that were not asked for or came already.
+    /// Gives bytes that a notice `wanted` of a transfer asked for, or says why the file cannot be sent. Throws `notFound` if the
+    /// transfer does not exist, `rangeNotSatisfiable` for bytes that were not asked for or came already.
     package static let provideDropPart = Endpoint(
         .post, "/v1/drop/part", "Send bytes of a provided file",
         RequestCoding(

@@ -84,8 +84,7 @@ package struct MountedFolder: Equatable, Sendable {
 
     /// Those of the text of /proc/self/mountinfo.
     package static func all(in text: String) -> [MountedFolder] {
-        text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        lines(of: text).compactMap { words in
             // The place is the fifth word; type and source follow the dash.
             guard words.count > 6, let dash = words[6...].firstIndex(of: "-"), dash + 2 < words.count,
                 words[dash + 1] == type
@@ -100,12 +99,15 @@ package struct MountedFolder: Equatable, Sendable {
     /// The device number of what is seen at a directory, such as `0:45`, and the directory as the same text writes it; nil if
     /// nothing of ours is.
     package static func device(in text: String, at directory: String) -> (number: String, place: String)? {
-        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
+        let words = lines(of: text).last { $0.count > 6 && unescaped($0[4]) == directory }
+        guard let words, words.contains(type) else { return nil }
+        return (words[2], words[4])
+    }
+
+    private static func lines(of text: String) -> [[String]] {
+        text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
             line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
         }
-        guard let words = lines.last(where: { $0.count > 6 && unescaped($0[4]) == directory }), words.contains(type)
-        else { return nil }
-        return (words[2], words[4])
     }
 
     /// With each backslash and three octal digits as the byte that they stand for.

@@ -270,11 +270,11 @@ export class FileList {
     const now = performance.now();
     const isNew = now - this.typed.at > 1000;
     const text = isNew || this.typed.text === key ? key : this.typed.text + key;
-    const mine = this.typed = { text, at: now };
+    const attempt = this.typed = { text, at: now };
     clearTimeout(this.forgetting);
     this.forgetting = setTimeout(() => { this.typed.text = ""; }, 1000);
     const index = await this.actions.seek(text, text.length === 1 ? this.active + 1 : this.active);
     // However long the answer took, unless something else was pressed meanwhile.
-    if (index >= 0 && this.typed === mine) this.moveTo(index);
+    if (index >= 0 && this.typed === attempt) this.moveTo(index);
   }
 }

@@ -33,8 +33,8 @@ struct ReadyRequests: RequestGroup {
         var status = await FolderStatusReading(folder: folder, index: index).status()
         let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
         let sums = try await RootSums(of: folder, in: index)
-        // A pull says who is missing once it has ended, and one that waits for a device may take long. One that has not begun has not
-        // counted what is needed.
+        // A pull says which devices are missing once it has ended, and one that waits for a device may take long. Before the first
+        // one, `need` is not counted, but the sums of the index are. A halted folder cannot be read: `status` says why it has halted.
         let hasAll = status.need.isZero && sums.selected.asTotals == sums.present.asTotals
         let lacking =
             hasAll ? nil : try await (try? folder.runner.reading())?.lacking(naming: ReadyAnswer.Folder.nameLimit)
