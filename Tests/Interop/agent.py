@@ -188,11 +188,11 @@ class Agent(Child):
 
     # waiting
 
-    def wait_state(self, folder_id, state, timeout=20):
-        """Until the folder's state is this; returns its part of the status."""
+    def wait_state(self, folder_id, state, timeout=20, saying=""):
+        """Until the folder's state is this, and its message has these words; returns its part of the status."""
         def reached():
             folder = self.folder(folder_id)
-            return folder if folder.get("state") == state else None
+            return folder if folder.get("state") == state and saying in (folder.get("message") or "") else None
         return wait_until(reached, timeout, f"{self.name}'s {folder_id} is {state}", child=self)
 
     def wait_problem(self, folder_id, path, timeout=20):
