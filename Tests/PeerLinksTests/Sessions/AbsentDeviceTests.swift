@@ -37,7 +37,11 @@ import Testing
             await clock.advance(whenAsleep: 1)
             guard let moment, clock.now.offset >= moment, !hasHeard else { continue }
             hasHeard = true
+            // What it does at this time by itself is done, and the clock stands until it has looked again.
+            while !Task.isCancelled, clock.sleeperCount == 0 { await Task.yield() }
+            let count = searches.withLock(\.count)
             await session.dialNow()
+            while !Task.isCancelled, searches.withLock(\.count) == count { await Task.yield() }
         }
         running.cancel()
         await running.value
