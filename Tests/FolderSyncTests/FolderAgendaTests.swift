@@ -11,7 +11,7 @@ import Testing
     private func settled(rescan: Duration? = nil) -> FolderAgenda {
         var agenda = FolderAgenda(rescanInterval: rescan)
         _ = agenda.nextLook(at: .zero)
-        _ = agenda.nextPull(at: .zero)
+        for _ in 0..<2 { _ = agenda.nextPull(at: .zero) }
         return agenda
     }
 
@@ -25,6 +25,21 @@ import Testing
         let pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
         #expect(pulls == [.now(nil), .wait(until: nil)])
         #expect(!agenda.hasWork)
+    }
+
+    @Test func `a pull that was taken is under way until the next is asked for, or the folder is halted`() {
+        var agenda = settled()
+        agenda.pullSoon(["a"], areAnnounced: true)
+        var states = [agenda.isPulling]
+        for _ in 0..<2 {
+            _ = agenda.nextPull(at: .zero)
+            states.append(agenda.isPulling)
+        }
+        #expect(states == [false, true, false])
+        agenda.pullSoon()
+        _ = agenda.nextPull(at: .zero)
+        agenda.halted(at: .zero, pause: .seconds(60))
+        #expect(!agenda.isPulling)
     }
 
     @Test func `changed names are looked at together, in order, and pulled after that`() throws {

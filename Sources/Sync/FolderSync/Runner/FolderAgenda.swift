@@ -50,6 +50,8 @@ package struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private var duePull = DuePull.everything
+    /// Whether a pull was taken and the next was not asked for: what it stands for is no longer due, and not done.
+    private(set) var isPulling = false
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
@@ -218,15 +220,16 @@ package struct FolderAgenda: Sendable {
             until: [nextRescan, laterScansDue, goneScansDue, reportedDue, extraneousDue].compactMap { $0 }.min())
     }
 
-    /// Takes the next pull; it is no longer due.
+    /// Takes the next pull; it is no longer due. Who calls has done the one before.
     mutating func nextPull(at now: MonotonicTime) -> Pull {
+        isPulling = false
         if let nextRetry, now >= nextRetry {
             self.nextRetry = nil
             duePull = .everything
         }
         guard isPullDue else { return .wait(until: nextRetry) }
         guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
-        defer { (duePull, awaitsPull) = (.none, false) }
+        defer { (duePull, awaitsPull, isPulling) = (.none, false, true) }
         guard case .names(let names) = duePull else { return .now(nil) }
         return .now(
             names.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
@@ -251,7 +254,7 @@ package struct FolderAgenda: Sendable {
     package mutating func halted(at now: MonotonicTime, pause: Duration) {
         isWholeScanDue = false
         dueScans = []
-        (duePull, awaitsPull) = (.none, false)
+        (duePull, awaitsPull, isPulling) = (.none, false, false)
         laterScans = []
         laterScansDue = nil
         goneScans = []

@@ -129,6 +129,9 @@ package final class FolderInbox: Sendable {
 
     package var hasWork: Bool { state.withLock { $0.agenda.hasWork } }
 
+    /// Whether something is due, or a pull is under way that may not have seen yet what it needs.
+    var isBusy: Bool { state.withLock { $0.agenda.hasWork || $0.agenda.isPulling } }
+
     func nextScan(at now: MonotonicTime) -> FolderAgenda.Look { state.withLock { $0.agenda.nextLook(at: now) } }
 
     func nextPull(at now: MonotonicTime) -> FolderAgenda.Pull { state.withLock { $0.agenda.nextPull(at: now) } }

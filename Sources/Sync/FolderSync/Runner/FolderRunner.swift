@@ -95,7 +95,7 @@ package final class FolderRunner: Sendable {
         if status.isSyncing { return .syncing }
         if status.isScanning { return .scanning }
         if !status.hasScanned { return .starting }
-        return boards.inbox.hasWork ? .syncing : .idle
+        return boards.inbox.isBusy ? .syncing : .idle
     }
 
     private var notes: FolderNotes { FolderNotes(store: store, folder: id, logger: logger) }
