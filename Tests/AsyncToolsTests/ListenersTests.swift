@@ -59,7 +59,7 @@ import Threads
             sender.notify()
         }
         try #require(started)
-        for _ in 0..<5000 {
+        for _ in 0..<2000 {
             let reader = Task { for await _ in feed.listen() {} }
             let cancelled = Signal()
             try #require(
