@@ -1,8 +1,11 @@
 """What is in the package."""
 
+import io
 import os
 import re
 import subprocess
+import tarfile
+import time
 
 from conftest import HAS_DOLPHIN, IS_DEBUG, PROGRAMS, REPOSITORY, pack
 
@@ -21,6 +24,15 @@ def test_the_same_programs_give_the_same_bytes(packages, tmp_path):
     for first, second in zip(packages, again, strict=True):
         with open(first, "rb") as one, open(second, "rb") as other:
             assert one.read() == other.read(), first
+
+
+def test_every_time_is_the_commits(tmp_path):
+    """Also of a file that is older, as all are here."""
+    epoch = int(time.time()) + 86400
+    for package in pack(tmp_path, SOURCE_DATE_EPOCH=str(epoch)):
+        files = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(files)) as contents:
+            assert {member.mtime for member in contents} == {epoch}, package
 
 
 def test_lintian_finds_no_errors_and_no_warnings(packages):
