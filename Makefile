@@ -27,10 +27,14 @@ toolchain:
 	  echo "Get Swift 6.2 or newer for Debian 12 from https://www.swift.org/install/linux/ and put its usr/bin on PATH." >&2; \
 	  exit 1; }
 
+# Where it was built is not in a program: C and C++ name their files in assertions.
+PREFIX_MAP = "-ffile-prefix-map=$(CURDIR)/="
+RELEASE_BUILD = $(SWIFT_BUILD) -c release -Xcc $(PREFIX_MAP) -Xcxx $(PREFIX_MAP)
+
 build: setup ## release build; prints where the programs are
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain-watch
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain-mount
+	$(RELEASE_BUILD) --static-swift-stdlib --product synctrain
+	$(RELEASE_BUILD) --static-swift-stdlib --product synctrain-watch
+	$(RELEASE_BUILD) --static-swift-stdlib --product synctrain-mount
 	@echo "$(RELEASE_BIN)/synctrain"
 
 debug: setup ## debug build
@@ -159,7 +163,7 @@ disk-lab: debug ## a folder on exFAT, FAT, NTFS, a Samba share and ext4 that fol
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/DiskLab/run $(LAB_PART)
 
 bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build
-	$(SWIFT_BUILD) -c release --product BluetoothProbe
+	$(RELEASE_BUILD) --product BluetoothProbe
 	BLUETOOTH_PROBE="$(RELEASE_BIN)/BluetoothProbe" Tests/BluetoothLab/run probe goodput
 
 fuzz: setup ## each fuzz target, and sessions with a device that says anything, for FUZZ_SECONDS (60)
@@ -180,7 +184,7 @@ soak: debug ## hours: long simulation, all suites, sanitizer, fuzzing, memory un
 	Tests/Soak/run $(SOAK_PARTS)
 
 scale: setup ## 1,000 simulated agents that share a folder: messages and bytes for each change (SCALE_DEVICES, SCALE_SEED)
-	$(SWIFT_BUILD) -c release --product ScaleSimulation
+	$(RELEASE_BUILD) --product ScaleSimulation
 	"$(RELEASE_BIN)/ScaleSimulation" $(or $(SCALE_DEVICES),1000) $(or $(SCALE_SEED),1)
 
 benchmark: build ## synctrain and Syncthing on the same data in the same run; a table with ratios
