@@ -422,7 +422,7 @@ extension DropLab {
                     }
                 }, yes)
             #expect(received.error?.code == .noSpace && received.error?.path == "a")
-            #expect(await sent.error?.code == .dropRefused)
+            #expect(await sent.error?.code == .noSpace)
             #expect(lab.into.files.keys.allSatisfy { $0.hasPrefix(".syncthing.drop-") } && lab.into.files.count == 1)
             await listener.close()
         }

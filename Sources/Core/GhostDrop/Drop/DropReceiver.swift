@@ -190,7 +190,7 @@ public struct DropReceiver: DropMachine, Sendable {
         // The sender does not wait for the user here.
         case (.data(let sequence, let payload), .offered(let metadata)): try hold(sequence, payload, metadata)
         case (.data, .confirmed), (.ping, _): break
-        case (.cancel(let reason), _): endedByPeer(DropSender.cancelled(reason))
+        case (.cancel(let reason), _): endedByPeer(.toldByPeer(reason))
         default: throw DropChannel.unexpected("a frame")
         }
     }
@@ -205,7 +205,7 @@ public struct DropReceiver: DropMachine, Sendable {
 
     private mutating func takeSealed(_ frame: DropFrame, at now: Duration) throws(GhostDropError) {
         switch (frame, phase) {
-        case (.cancel(let reason), _): endedByPeer(DropSender.cancelled(reason))
+        case (.cancel(let reason), _): endedByPeer(.toldByPeer(reason))
         case (.metadata(let metadata), .confirmed):
             phase = .offered(metadata)
             channel.tell(.offer(metadata))

@@ -257,10 +257,10 @@ public struct DropSender: DropMachine, Sendable {
         case (.encrypted(let sequence, let combined), _):
             let inner = try channel.open(sequence, combined)
             guard case .cancel(let reason) = inner else { throw DropChannel.unexpected("a sealed frame") }
-            endedByPeer(Self.cancelled(reason))
+            endedByPeer(.toldByPeer(reason))
         case (.cancel(let reason), _):
             // In the clear it can be anybody's, but so can a jammed radio: it stops, and harms nothing else.
-            endedByPeer(Self.cancelled(reason))
+            endedByPeer(.toldByPeer(reason))
         case (.ping, _), (.ack, .announced), (.ack, .completed), (.resume, .completed): break
         default: throw DropChannel.unexpected("a frame")
         }
@@ -269,12 +269,6 @@ public struct DropSender: DropMachine, Sendable {
     private mutating func finish() {
         phase = .over
         channel.finish()
-    }
-
-    static func cancelled(_ reason: String) -> GhostDropError {
-        let words = String(
-            reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(100).map(Character.init))
-        return GhostDropError(.cancelled, "the other side ended the transfer: \(words)")
     }
 
     private mutating func greeted(_ hello: DropFrame.HelloAck, at now: Duration) throws(GhostDropError) {

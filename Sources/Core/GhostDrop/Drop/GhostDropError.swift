@@ -11,7 +11,7 @@ public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertibl
         case codesDiffer = "codes-differ"
         /// A user said no, here or there.
         case declined
-        /// The peer gave up; the message has its reason.
+        /// The peer gave up, for a reason that has no code here; the message has it.
         case cancelled
         /// A frame that the peer cannot have sealed.
         case notAuthentic = "not-authentic"
@@ -42,6 +42,27 @@ public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertibl
 
     static let linkLost = Self(
         .linkLost, "the link was lost before the file was complete; bring the devices closer together and try again")
+
+    /// What a peer gave as its reason to end the transfer: the code of an error of these, or an app's own words.
+    static func toldByPeer(_ reason: String) -> Self {
+        switch Code(rawValue: reason) {
+        case .digestDiffers:
+            return Self(
+                .digestDiffers,
+                "the file that arrived differs from the announced one: it may have changed while it was being sent; send it again"
+            )
+        case .declined: return Self(.declined, "the other user declined or stopped the transfer")
+        case .noSpace:
+            return Self(.noSpace, "the other device has not enough space for the file; free some space there")
+        case .diskFailed: return Self(.diskFailed, "the other device could not store the file; see the message there")
+        case .fileChanged:
+            return Self(.fileChanged, "the other device can no longer read the file; send it again there")
+        default:
+            let words = String(
+                reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(100).map(Character.init))
+            return Self(.cancelled, "the other side ended the transfer: \(words)")
+        }
+    }
 
     static func malformed(_ what: String) -> Self {
         Self(.malformed, "the other side sent \(what); check that it runs a current GhostDrop app and try again")
