@@ -234,7 +234,15 @@ class Page:
                 f"{what}: not after {timeout * PATIENCE} s; last: {last[0] if last else None!r}; notices: {self.texts('.notice')}") from error
 
     def wait_text(self, selector, text, timeout=20):
-        self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}: {self.text(selector)!r}", timeout)
+        seen = [""]
+
+        def is_there():
+            seen[0] = self.text(selector)
+            return text in seen[0]
+        try:
+            self.wait(is_there, f"{text!r} in {selector}", timeout)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; there is {seen[0]!r}") from error
 
     # judging
 

@@ -65,6 +65,7 @@ def page_at(setting, page):
 
     def go(*parts):
         page.go("files", FOLDER, *parts)
+        page.wait(lambda: page.text(".crumbs [aria-current=page]") == [FOLDER, *parts][-1], "the directory")
         page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
         return page
     yield go
