@@ -568,6 +568,20 @@ def test_a_role_is_set(page, laptop, two):
     wait_until(lambda: laptop.folder("photos")["roles"] == {}, what="the role", child=laptop)
 
 
+def test_a_device_says_what_it_has_of_each_folder(page, laptop, two, module_lab):
+    page.go("devices")
+    nas = two[1]
+    laptop.wait_connected(nas.id)
+    line = f'{card(page, "device", nas.id)} [data-folder=photos]'
+    page.wait_text(line, "has everything", timeout=60)
+    laptop.run("pause", "--device", "nas")
+    write(here(module_lab, "not there yet.txt"), b"12345")
+    laptop.run("scan", "photos")
+    page.wait_text(line, "lacks 1 file, 5 B", timeout=60)
+    laptop.run("resume", "--device", "nas")
+    page.wait_text(line, "has everything", timeout=60)
+
+
 def test_the_ways_to_a_device_are_shown(page, laptop, two, module_lab):
     laptop.wait_connected(two[1].id)
     page.go("devices")

@@ -292,7 +292,9 @@ function folderText(folder) {
     deletions > 0 && plural(deletions, "{1} name to delete", "{1} names to delete")]
     .filter(Boolean);
   if (needs.length > 0) return needs.join(", ");
-  return { complete: t`up to date (full copy)`, selected: t`up to date`, partial: t`incomplete`, unknown: t`waiting for the index of other devices` }[folder.copy] ?? "";
+  if (folder.state === "syncing") return t`counting what is needed`;
+  // That it is up to date its state says.
+  return { complete: t`full copy`, partial: t`incomplete`, unknown: t`waiting for the index of other devices` }[folder.copy] ?? "";
 }
 
 /** `, 1.4 MiB/s, 3 min left`, behind what a folder is at; empty where nothing moves. */

@@ -8,7 +8,7 @@ import { moreButton } from "./menu.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { keepModes, pendingDevice, pendingFolder, share } from "./pending.js";
 import { reachViews } from "./reach.js";
-import { bytes, dateTime, number, rate, said, t } from "./words.js";
+import { bytes, dateTime, number, plural, rate, said, t } from "./words.js";
 
 export const title = t`Devices`;
 export const icon = "devices";
@@ -72,6 +72,19 @@ export function mount(root, app) {
       for (const [id, card] of cards) card.showRates(transfers.filter((row) => row.device === id));
     } catch { /* Rates are an extra: what is wrong with the agent the status says. */ }
   }, 2000);
+  // Each name of each folder is counted: the longer that takes, the less often it is done.
+  let mayCount = 0;
+  const stopStandings = poll(async () => {
+    if (cards.size === 0 || performance.now() < mayCount) return;
+    const began = performance.now();
+    try {
+      const { folders } = await api.get("completion");
+      for (const [id, card] of cards) {
+        card.showStandings(new Map(folders.map(({ folder, devices }) => [folder, devices.find((device) => device.id === id)])));
+      }
+    } catch { /* As with rates. */ }
+    mayCount = performance.now() + 20 * (performance.now() - began);
+  }, 3000);
   const stopEvents = app.onEvent((event) => {
     if (["device-pending", "folder-pending", "configuration-changed", "gap"].includes(event.type)) loadPending();
     if (["configuration-changed", "gap"].includes(event.type)) adding.load();
@@ -91,6 +104,7 @@ export function mount(root, app) {
       stopStatus();
       reach.stop();
       stopRates();
+      stopStandings();
       stopEvents();
       loadPending.stop();
     },
@@ -128,6 +142,9 @@ function deviceCard(id, app, reach) {
   const element = h("article", { class: "card", "data-device": id }, head, line, acceptance, rates, shares,
     h("details", { "data-part": "sharing" }, h("summary", {}, t`Change what is shared`), sharing), advanced);
   let device = null;
+  /** What it has of each folder, by the folder's id. */
+  let standings = new Map();
+  let latest = null;
 
   const change = (work, said) => app.attempt(async () => { await work(); if (said) app.say(said); app.refresh(); });
   const rename = () => change(async () => {
@@ -161,8 +178,12 @@ function deviceCard(id, app, reach) {
       const [come, go] = [sum("in"), sum("out")];
       rates.textContent = rows.length === 0 ? "" : t`now ${rate(come)} in, ${rate(go)} out`;
     },
+    showStandings(found) {
+      standings = found;
+      if (latest) drawShares(latest);
+    },
     show(now, status) {
-      device = now;
+      [device, latest] = [now, status];
       if (isUnchanged(name)) name.value = device.name;
       if (isUnchanged(addresses)) addresses.value = device.addresses.join(", ");
       const label = device.name || id.slice(0, 7);
@@ -201,10 +222,11 @@ function deviceCard(id, app, reach) {
     const others = status.folders.filter((folder) => !folder.devices.includes(id));
     const roleOf = (folder) => folder.roles?.[id] ?? "write";
     const called = (folder) => folder.label || folder.id;
-    draw(shares, shared.map((folder) => [folder.id, folder.label, roleOf(folder)]), () => shared.length === 0
+    const standing = (folder) => standingText(standings.get(folder.id));
+    draw(shares, shared.map((folder) => [folder.id, folder.label, roleOf(folder), standing(folder)]), () => shared.length === 0
       ? h("p", { class: "quiet" }, t`No shared folders.`)
       : h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
-        h("a", { href: app.address("files", folder.id) }, called(folder)),
+        h("span", {}, h("a", { href: app.address("files", folder.id) }, called(folder)), h("div", { class: "quiet" }, standing(folder))),
         h("span", { class: "quiet" }, roles.find(([word]) => word === roleOf(folder))?.[1] ?? roleOf(folder))))));
     draw(sharing, [shared.map((folder) => [folder.id, folder.label, roleOf(folder)]), others.map((folder) => [folder.id, folder.label])], () => {
       const pick = choice(others.map((folder) => [folder.id, called(folder)]), undefined, { "aria-label": t`Folder to share` });
@@ -220,6 +242,18 @@ function deviceCard(id, app, reach) {
         shared.length + others.length === 0 && h("p", { class: "quiet" }, t`There is no folder on this device yet.`)];
     });
   }
+}
+
+/** What a device has of a folder, by what it said last; empty where it has said nothing. */
+function standingText(standing) {
+  if (!standing?.index) return "";
+  const { missing, notKept } = standing;
+  const { deletions = 0 } = missing;
+  const lacks = [missing.files > 0 ? plural(missing.files, "lacks {1} file, {2}", "lacks {1} files, {2}", bytes(missing.bytes))
+    : missing.directories > 0 && plural(missing.directories, "lacks {1} directory", "lacks {1} directories"),
+  deletions > 0 && plural(deletions, "has {1} name to delete", "has {1} names to delete")].filter(Boolean);
+  if (lacks.length > 0) return lacks.join(", ");
+  return notKept.files + notKept.directories > 0 ? t`has all that it keeps` : t`has everything`;
 }
 
 /** Whether it refuses this device until somebody adds that there. It is connected for a moment then, again and again. */

@@ -139,6 +139,7 @@ struct StatusRendering: Sendable {
     /// What is needed, and whether what is here is all there is.
     private func needs(_ folder: FolderStatus) -> String {
         let need = Quantity.need(folder.need)
+        if folder.condition == .syncing, folder.need.isZero { return translated("counting") }
         return switch folder.copy {
         case .complete where folder.need.isZero: translated("up to date (full copy)")
         case .selected where folder.need.isZero: translated("up to date")
