@@ -1044,6 +1044,8 @@ def test_a_folder_is_mounted_and_unmounted(page, laptop, module_lab):
         page.click("Unmount photos", within=row)
         page.wait(lambda: f"({os.getpid()})" in page.text("body"), "who uses it is named")
     assert os.listdir(directory)
+    # It may lie over the button.
+    page.click("Close", within="#notices")
     page.click("Unmount photos", within=row)
     page.wait(lambda: not page.has(row), "it is not mounted any more")
     assert os.listdir(directory) == [] and "mount = " not in read(laptop.file("config.toml")).decode().replace("#   mount = ", "")
