@@ -5,6 +5,7 @@ passthrough_ll is built from Debian's libfuse3-dev when it is first needed; rclo
 
 import os
 import random
+import resource
 import shutil
 import signal
 import statistics
@@ -285,6 +286,11 @@ def created(bench, agent, root, count):
 
 def names(bench):
     count = 5_000 if bench.options.quick else 100_000
+    # passthrough_ll keeps a descriptor of each name that it was asked for.
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    if limit != resource.RLIM_INFINITY:
+        count = min(count, (limit - 2_000) // 1_000 * 1_000)
     root = names_of(bench, count)
     source, agent = bench.lab.agent("holder"), bench.lab.agent("agent")
     bench.lab.introduce(agent, source)
