@@ -15,19 +15,16 @@ package struct NodeTable: Sendable {
         package var asOf: Duration?
         /// The name is another's by now, or nobody's: only who has the node open still sees it.
         package var isDetached = false
-        fileprivate var lookups: UInt64
 
         /// Whether this is what has the entry.
         package func isSame(as other: MountEntry) -> Bool {
-            guard entry.kind == other.kind else { return false }
-            if entry.kind == .directory || entry.version == other.version { return true }
-            return entry.disk != 0 && entry.disk == other.disk
+            KeptNode(path: path, entry: entry, asOf: nil, lookups: 0).isSame(as: other)
         }
     }
 
-    private var nodes: [UInt64: Node]
+    private var nodes = NodeSlots()
     /// Of each path the nodes of its versions, the newest last.
-    private var numbers: [String: [UInt64]] = ["": [root]]
+    private var numbers = NodeNames()
     private var next: UInt64 = 2
     package let limit: Int
 
@@ -37,37 +34,37 @@ package struct NodeTable: Sendable {
         let entry = MountEntry(
             name: "", kind: .directory, version: 0, size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0,
             permissions: 0o755, isHere: true)
-        nodes = [Self.root: Node(path: "", entry: entry, asOf: nil, lookups: 1)]
+        numbers[""] = [Self.root]
+        nodes[Self.root] = KeptNode(path: "", entry: entry, asOf: nil, lookups: 1)
     }
 
     package var count: Int { nodes.count }
 
-    package subscript(_ number: UInt64) -> Node? { nodes[number] }
+    package subscript(_ number: UInt64) -> Node? {
+        nodes[number].map { Node(path: $0.path, entry: $0.entry, asOf: $0.asOf, isDetached: $0.isDetached) }
+    }
 
     /// The node of this version, one more look-up counted.
     package mutating func lookUp(_ entry: MountEntry, at path: String, now: Duration) -> UInt64 {
-        let known = numbers[path, default: []]
+        let known = numbers[path]
         // A directory is the same whatever its times are.
         let match =
             known.first {
-                guard entry.disk != 0, let found = nodes[$0]?.entry else { return false }
+                guard entry.disk != 0, let found = nodes[$0] else { return false }
                 return found.disk == entry.disk && found.kind == entry.kind
             }
             ?? known.first { nodes[$0]?.isSame(as: entry) ?? false }
         let number = match ?? next
         if match == nil {
             next &+= 1
-            nodes[number] = Node(path: path, entry: entry, asOf: now, lookups: 0)
+            nodes[number] = KeptNode(path: path, entry: entry, asOf: now, lookups: 0)
             numbers[path] = known + [number]
         }
         guard number != Self.root else { return number }
         nodes[number]?.entry = entry
         nodes[number]?.asOf = now
         nodes[number]?.lookups &+= 1
-        if numbers[path]?.last != number {
-            numbers[path]?.removeAll { $0 == number }
-            numbers[path]?.append(number)
-        }
+        if known.last != number, match != nil { numbers[path] = known.filter { $0 != number } + [number] }
         return number
     }
 
@@ -83,8 +80,7 @@ package struct NodeTable: Sendable {
     }
 
     private mutating func unlist(_ number: UInt64, at path: String) {
-        numbers[path]?.removeAll { $0 == number }
-        if numbers[path]?.isEmpty == true { numbers[path] = nil }
+        numbers[path] = numbers[path].filter { $0 != number }
     }
 
     // MARK: changes of names
@@ -92,13 +88,13 @@ package struct NodeTable: Sendable {
     /// Nothing has the name any more; what is open goes on.
     package mutating func detach(_ path: String) {
         guard !path.isEmpty else { return }
-        for number in numbers.removeValue(forKey: path) ?? [] { nodes[number]?.isDetached = true }
+        for number in numbers.take(path) { nodes[number]?.isDetached = true }
     }
 
     /// The same of a name that a directory had, or something else, and that is another's since, or nobody's.
     package mutating func detach(_ path: String, directories: Bool) {
         guard !path.isEmpty else { return }
-        let former = numbers[path, default: []].filter { (nodes[$0]?.entry.kind == .directory) == directories }
+        let former = numbers[path].filter { (nodes[$0]?.kind == .directory) == directories }
         for number in former {
             nodes[number]?.isDetached = true
             unlist(number, at: path)
@@ -107,7 +103,7 @@ package struct NodeTable: Sendable {
 
     /// The node that had the name last, one more look-up counted: a new one only if the kernel has forgotten all of its kind.
     package mutating func lookUpFormer(_ entry: MountEntry, at path: String) -> UInt64 {
-        guard let number = numbers[path, default: []].last(where: { nodes[$0]?.entry.kind == entry.kind }) else {
+        guard let number = numbers[path].last(where: { nodes[$0]?.kind == entry.kind }) else {
             let number = lookUp(entry, at: path, now: .zero)
             nodes[number]?.asOf = nil
             return number
@@ -120,18 +116,18 @@ package struct NodeTable: Sendable {
     package mutating func rename(_ source: String, to target: String) {
         guard !source.isEmpty, !target.isEmpty, source != target else { return }
         detach(target)
-        let isDirectory = numbers[source, default: []].contains { nodes[$0]?.entry.kind == .directory }
+        let isDirectory = numbers[source].contains { nodes[$0]?.kind == .directory }
         let below = source + "/"
-        let moved = isDirectory ? [source] + numbers.keys.filter { $0.utf8.starts(with: below.utf8) } : [source]
+        let moved = isDirectory ? [source] + numbers.paths.filter { $0.utf8.starts(with: below.utf8) } : [source]
         for path in moved {
-            guard let list = numbers.removeValue(forKey: path) else { continue }
+            let list = numbers.take(path)
+            guard !list.isEmpty else { continue }
             let place = target + (String(path.utf8.dropFirst(source.utf8.count)) ?? "")
             detach(place)
             numbers[place] = list
             for number in list {
                 nodes[number]?.path = place
                 nodes[number]?.asOf = nil
-                if path == source { nodes[number]?.entry.name = Self.split(target)?.name ?? target }
             }
         }
     }
@@ -144,33 +140,33 @@ package struct NodeTable: Sendable {
 
     /// A name was made in a directory, which has that time since.
     package mutating func changed(directory number: UInt64, at time: (seconds: Int64, nanoseconds: UInt32)) {
-        guard let entry = nodes[number]?.entry, entry.kind == .directory, entry.isHere else {
+        guard let node = nodes[number], node.kind == .directory, node.isHere else {
             return doubt(node: number)
         }
         // The rest is as true as it was.
         guard nodes[number]?.asOf != nil else { return }
-        nodes[number]?.entry.modifiedSeconds = time.seconds
-        nodes[number]?.entry.modifiedNanoseconds = time.nanoseconds
+        nodes[number]?.modifiedSeconds = time.seconds
+        nodes[number]?.modifiedNanoseconds = time.nanoseconds
     }
 
     /// The name may be otherwise than the agent said.
     package mutating func doubt(_ path: String) {
-        for number in numbers[path, default: []] { nodes[number]?.asOf = nil }
+        for number in numbers[path] { nodes[number]?.asOf = nil }
     }
 
     /// The node was written to.
     package mutating func doubt(node number: UInt64) { nodes[number]?.asOf = nil }
 
     package mutating func doubtEverything() {
-        for number in nodes.keys { nodes[number]?.asOf = nil }
+        for number in nodes.numbers { nodes[number]?.asOf = nil }
     }
 
-    package func numbers(at path: String) -> [UInt64] { numbers[path, default: []] }
+    package func numbers(at path: String) -> [UInt64] { numbers[path] }
 
     /// All paths but the root's, those of directories first.
     package var paths: [String] {
-        nodes.values.filter { !$0.path.isEmpty }
-            .sorted { ($0.entry.kind == .directory ? 0 : 1) < ($1.entry.kind == .directory ? 0 : 1) }.map(\.path)
+        nodes.numbers.compactMap { nodes[$0] }.filter { !$0.path.isEmpty }
+            .sorted { ($0.kind == .directory ? 0 : 1) < ($1.kind == .directory ? 0 : 1) }.map(\.path)
     }
 
     /// The directory that holds `path`, and its name in it; nil for the root.
@@ -189,8 +185,8 @@ package struct NodeTable: Sendable {
         guard nodes.count > limit else { return [] }
         let surplus = min(most, nodes.count - limit)
         // Lower numbers were given earlier.
-        return nodes.lazy.filter { $0.value.entry.kind != .directory }.prefix(4 * most).sorted { $0.key < $1.key }
-            .prefix(surplus).map(\.value.path)
+        return nodes.numbers.lazy.filter { nodes[$0]?.kind != .directory }.prefix(4 * most).sorted().prefix(surplus)
+            .compactMap { nodes[$0]?.path }
     }
 
     /// What programs see as the inode's number: the name's, the same for all its versions and after a restart.
