@@ -281,6 +281,17 @@ import Testing
         #expect(failure { _ = try root.stage(relative("no/f")) }?.code == .notFound)
     }
 
+    /// A program that is being started has copies of all descriptors until it runs.
+    @Test func aCopyOfTheDescriptorHoldsNoLock() throws {
+        var first: StagedFile? = try staged("a", for: "f")
+        let copy = dup(try #require(first).file.descriptor.number)
+        defer { close(copy) }
+        try #require(copy >= 0)
+        #expect(failure { _ = try root.stage(relative("f")) }?.code == .busy)
+        first = nil
+        #expect(try root.stage(relative("f")).resumedByteCount == 1)
+    }
+
     // MARK: holes
 
     private func allocatedByteCount(_ name: String) -> Int {

@@ -73,6 +73,9 @@ package final class StagedFile: Sendable {
         }
     }
 
+    // Closing alone would leave the lock to a child that is being started.
+    deinit { _ = clinux_unlock(file.descriptor.number) }
+
     // MARK: contents
 
     /// Reads from `offset` until `buffer` is full or the file ends; gives the count of bytes read.
@@ -257,6 +260,7 @@ package final class StagedFile: Sendable {
         guard try other.status().orThrow(.inspect, path: path).isSameFile(as: opened) else {
             throw FileAccessError(.notFound, .open, path: path)
         }
+        _ = clinux_unlock(file.descriptor.number)
         _ = try system { dup2(other.number, file.descriptor.number) }.orThrow(.open, path: path)
         // The programs that the agent starts close all that they do not need, also what is open for them in this instant.
         _ = fcntl(file.descriptor.number, F_SETFD, FD_CLOEXEC)

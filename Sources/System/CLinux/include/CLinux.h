@@ -88,6 +88,11 @@ static inline int clinux_lock_exclusive(int descriptor) {
     return flock(descriptor, LOCK_EX | LOCK_NB);
 }
 
+// For all copies of the descriptor, also those of a child that has not come to its exec yet and would hold the lock until then.
+static inline int clinux_unlock(int descriptor) {
+    return flock(descriptor, LOCK_UN);
+}
+
 
 // Whether another open description of the file may write to it: 1 yes, 0 no, -1 not known here (another user's file, or a
 // file system without leases). A read lease is asked for and given back at once. Who opens the file for writing in between
