@@ -50,7 +50,7 @@ package struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private var duePull = DuePull.everything
-    /// Whether a pull was taken and the next was not asked for: what it stands for is no longer due, and not done.
+    /// Whether a pull was taken and may not have ended: it is no longer due, but it may not have counted yet what is needed.
     private(set) var isPulling = false
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
@@ -220,7 +220,7 @@ package struct FolderAgenda: Sendable {
             until: [nextRescan, laterScansDue, goneScansDue, reportedDue, extraneousDue].compactMap { $0 }.min())
     }
 
-    /// Takes the next pull; it is no longer due. Who calls has done the one before.
+    /// Takes the next pull; it is no longer due. The one before has ended: one loop asks for pulls and does them.
     mutating func nextPull(at now: MonotonicTime) -> Pull {
         isPulling = false
         if let nextRetry, now >= nextRetry {
