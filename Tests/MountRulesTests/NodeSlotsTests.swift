@@ -23,6 +23,7 @@ import Testing
         #expect(kept.isDetached && kept.asOf == .seconds(8))
         kept.asOf = nil
         #expect(kept.asOf == nil && kept.entry == entry)
+        #expect(MemoryLayout<KeptNode?>.stride <= 96)
     }
 
     /// Numbers come and go in any order: each has its own node, and no other, as in a dictionary.
