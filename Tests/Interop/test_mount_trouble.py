@@ -49,6 +49,11 @@ def test_an_ordinary_user_mounts_reads_writes_and_unmounts(lab):
         assert os.stat(os.path.join(local, name)).st_uid == USER
     program('rm "$1"/d/absent', directory, user=USER)
     wait_until(lambda: not os.path.exists(os.path.join(root, "d/absent")), 20, "its deletion arrives", child=agent)
+    # A directory that may not be listed: the disk tells whether it is empty.
+    program('mkdir -m 300 "$1"/shut "$1"/full; echo x > "$2"/full/x', directory, local, user=USER)
+    assert b"not empty" in program('LC_ALL=C rmdir "$1"/full 2>&1 || true', directory, user=USER)
+    program('rmdir "$1"/shut', directory, user=USER)
+    assert [os.path.exists(os.path.join(local, name)) for name in ("full/x", "shut")] == [True, False]
     # It is this user's alone: not even root looks in.
     refused(errno.EACCES, os.listdir, directory)
     agent.run("unmount", directory)

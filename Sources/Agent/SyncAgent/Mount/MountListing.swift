@@ -57,6 +57,27 @@ struct MountListing: Sendable {
         }
     }
 
+    /// Whether a directory holds anything that is shown. Of one that may not be listed on this disk, only what is not here counts:
+    /// the disk refuses to remove it if it holds anything there.
+    func holdsSomething(_ directory: String) async throws -> Bool {
+        do {
+            return try await page(directory, after: nil, limit: 1)?.entries.isEmpty == false
+        } catch let error as FileAccessError where error.code == .permission {
+            return try await entries.fetching.threads.runIfActive { try holdsSomethingAbsentNow(directory) }
+        }
+    }
+
+    private func holdsSomethingAbsentNow(_ directory: String) throws -> Bool {
+        var after: String?
+        while true {
+            let children = try entries.index.childrenNow(
+                folder.id, of: directory, after: after, limit: MountLimits.pageCount)
+            if children.contains(where: { !$0.isHereByIndex && !isHidden($0.path) }) { return true }
+            guard children.count == MountLimits.pageCount, let last = children.last else { return false }
+            after = String(last.name)
+        }
+    }
+
     /// The names of at most `limit` entries that there are to show, and behind which name the next are.
     private func part(
         _ directory: String, after: String?, limit: Int

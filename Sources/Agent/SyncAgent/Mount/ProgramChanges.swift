@@ -284,9 +284,7 @@ final class ProgramChanges: Sendable {
         guard isDirectory == (found.kind == .directory) else {
             throw isDirectory ? MountFailure.notADirectory : MountFailure.isADirectory
         }
-        if isDirectory, let page = try await listing.page(path, after: nil, limit: 1), !page.entries.isEmpty {
-            throw MountFailure.notEmpty
-        }
+        if isDirectory, try await listing.holdsSomething(path) { throw MountFailure.notEmpty }
         let context = try folder.runner.reading()
         if found.isHere, !context.selection.isLeftOut(path), !context.hasLineWhileSpace(path),
             try await !isNotedForWriting(path)

@@ -58,7 +58,8 @@ package struct RemoveNameStep: FolderStep {
 }
 
 extension RootDirectory {
-    /// Removes a name as unlink(2) and rmdir(2) do. A directory that holds nothing but what is being put together in it is empty.
+    /// Removes a name as unlink(2) and rmdir(2) do. A directory that holds nothing but what is being put together in it is empty;
+    /// one that cannot be listed is removed if the disk calls it empty.
     package func removeForProgram(_ path: RelativePath, isDirectory: Bool) throws(FileAccessError) {
         guard isDirectory else {
             guard try remove(path, expecting: nil, durability: .deferred) else {
@@ -66,7 +67,7 @@ extension RootDirectory {
             }
             return
         }
-        for entry in try list(path) {
+        for entry in try listIfPermitted(path) {
             guard let name = entry.name, let item = try? path.appending(name), item.isTemporary, !item.isSwap else {
                 continue
             }
@@ -74,6 +75,15 @@ extension RootDirectory {
         }
         guard try removeDirectory(path, durability: .deferred) else {
             throw FileAccessError(.notFound, .removeDirectory, path: path.text)
+        }
+    }
+
+    private func listIfPermitted(_ path: RelativePath) throws(FileAccessError) -> [DirectoryEntry] {
+        do {
+            return try list(path)
+        } catch {
+            guard error.code == .permission else { throw error }
+            return []
         }
     }
 }
