@@ -29,6 +29,14 @@ import Testing
         ),
         ("nobody vouches for it", file("f", one).asInvalid, nil, false),
         ("a version nobody counted up", file("f", VersionVector()), nil, false),
+        (
+            "the same here, also without a version: it is to get one", file("f", VersionVector()),
+            LocalEntry(file: file("f", VersionVector()), status: status), true
+        ),
+        (
+            "the same, left out", file("f", VersionVector()),
+            LocalEntry(file: file("f", VersionVector()), flags: .ignored, status: status), false
+        ),
         ("a directory", directory("f", one), nil, true),
         ("deleted, never here", deleted("f", one), nil, false),
         ("deleted, still here", deleted("f", two), LocalEntry(file: file("f", one), status: status), true),
@@ -50,6 +58,19 @@ import Testing
         #expect(found.holders == [alice] && found.file.version == announced.version)
         #expect(found.local?.flags == local?.flags && found.local?.status == local?.status)
         #expect(found.local?.file.sequence == (local == nil ? nil : 1))
+    }
+
+    @Test func whatOnlyThisDeviceHasIsNeededUntilItHasAVersion() async throws {
+        let index = try await TestIndex()
+        for (version, isNeeded) in [(VersionVector(), true), (Self.one, false)] {
+            let local = LocalEntry(file: file("f", version), status: Self.status)
+            try await index.store.applyLocal(in: music, [.set(local)]) { _ in false }
+            #expect(try await Self.needed(index).map(\.path) == (isNeeded ? ["f"] : []))
+            // It is here: nothing is to come.
+            let totals = try await index.store.neededTotals(in: music, isKept: { _ in true }, mayContain: { _ in true })
+            #expect(totals == NeededTotals())
+            #expect(NeededTotals(try await Self.needed(index)) == NeededTotals())
+        }
     }
 
     /// Two lists of the same blocks are the same content though one has weak hashes and the other none.

@@ -20,6 +20,37 @@ import Testing
             local: local, global: global, isKept: isKept, rules: rules, unixSeconds: 1_000_000)
     }
 
+    /// Two devices made something of the name that was to yield to what a third had, which is gone since.
+    @Test(arguments: [FolderKind.sendReceive, .sendOnly, .receiveOnly])
+    func whatNobodyElseHasAVersionOfGetsOne(_ kind: FolderKind) {
+        let none = VersionVector()
+        for (mine, winning) in [("one", "one"), ("one", "two")] {
+            let before = S.file(mine, none)
+            guard case .record(let recorded) = decide(S.here(S.file(mine, none)), S.file(winning, none), kind) else {
+                Issue.record("it stays without a version")
+                continue
+            }
+            #expect(recorded.flags == (kind == .receiveOnly ? .receiveOnlyChanged : []))
+            #expect(recorded.file.blocksHash == before.blocksHash && recorded.file.modifiedBy == S.me)
+            // It has seen nothing: what a device has and did not announce is no older.
+            for version in [Self.old, Self.new, Self.mine, S.version((S.me, 1))] {
+                #expect(recorded.file.version.compare(version).isConcurrent)
+            }
+        }
+        // What has one wins as ever, what is in doubt or gone gets none.
+        let file = S.file("one", none)
+        if kind == .sendReceive {
+            let newer = S.file("two", Self.new)
+            #expect(decide(S.here(file), newer) == .fetch(newer, replacing: .conflicting(S.here(file))))
+        }
+        for flags in [LocalVersion.Flags.mustRescan, .unsupported, .ignored] {
+            if case .record(let recorded) = decide(S.here(file, flags), file, kind) {
+                #expect(recorded.file.version == none)
+            }
+        }
+        #expect(decide(S.here(S.tombstone(none)), file, kind) == .nothing)
+    }
+
     @Test func nothingIsThere() {
         #expect(decide(nil, nil) == .nothing)
         let file = S.file("two", Self.new)

@@ -1,4 +1,5 @@
 import BlockExchange
+import Cryptography
 
 /// What this device announces to keep what others deleted.
 extension LocalChanges {
@@ -18,6 +19,25 @@ extension LocalChanges {
                 >= (local.file.modifiedSeconds, local.file.modifiedNanoseconds)
         else { return nil }
         return keeping(local, over: deletion, flags: [], rules: rules, unixSeconds: unixSeconds)
+    }
+
+    /// What to announce of something here that has an empty version, to yield to what others have, where nobody announces anything of
+    /// the name but with an empty version too: a version, without which no other device would ask for it. Nil where that is not so.
+    ///
+    /// Its counter is nobody's: what a device still has, and announces again later, it has not seen.
+    static func counting(
+        _ local: LocalVersion, global: FileInfo, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion? {
+        guard local.isLive, local.flags.isEmpty, local.file.version.isEmpty, global.version.isEmpty else { return nil }
+        var file = local.file
+        let facts = """
+            \(rules.device.rawValue) \(unixSeconds) \(file.modifiedSeconds) \(file.modifiedNanoseconds) \(file.size) \(file.name)
+            """
+        let digest = SHA256.digest(Array(facts.utf8))
+        let counter = ShortID(rawValue: max(1, digest.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }))
+        file.version = VersionVector().changed(by: counter, besides: [], unixSeconds: unixSeconds)
+        file.modifiedBy = rules.device
+        return LocalVersion(file: file, flags: rules.kind == .receiveOnly ? .receiveOnlyChanged : [], isOnDisk: true)
     }
 
     /// What to announce of a directory that the global version deletes or makes something else of, and that has to stay

@@ -8,7 +8,8 @@ package struct IndexPage<Entry: Equatable & Sendable>: Equatable, Sendable {
     package var next: String?
 }
 
-/// A name of which this device has something else than the winner, or has it without vouching for it.
+/// A name of which this device has something else than the winner, or has it without vouching for it, or has it, as everybody, with
+/// an empty version.
 package struct NeededEntry: Equatable, Sendable {
     /// The winning announcement, valid or deleted, without blocks but with the hash over theirs.
     package var file: FileInfo
@@ -38,6 +39,9 @@ package struct NeededEntry: Equatable, Sendable {
         return file.size == local.file.size && file.blocksHash == local.file.blocksHash
     }
 
+    /// Whether it is here and lacks nothing but a version.
+    package var lacksOnlyVersion: Bool { file.version.isEmpty }
+
     /// Whether this device has already seen the winner and changed it, in a folder that only receives.
     package var isChangedHere: Bool {
         guard let local, local.flags.contains(.receiveOnlyChanged) else { return false }
@@ -60,10 +64,10 @@ package struct NeededTotals: Equatable, Sendable {
         self.deletions = deletions
     }
 
-    /// What these come to, but for what was changed here in a folder that only receives.
+    /// What these come to, but for what was changed here in a folder that only receives and what only lacks a version.
     package init(_ entries: some Sequence<NeededEntry>) {
         self.init()
-        for entry in entries where !entry.isChangedHere {
+        for entry in entries where !entry.isChangedHere && !entry.lacksOnlyVersion {
             items += Aggregate(of: entry.file)
             if entry.file.isDeleted, entry.local?.file.isDeleted == false { deletions += 1 }
         }

@@ -11,8 +11,8 @@ extension IndexStore {
     ///
     /// Needed is a name whose winner is valid and of another device, if this device has another version or does not
     /// vouch for its own (`LocalFlags`). A deletion is needed if this device has anything of its own to say of the name;
-    /// where that is a deletion too, only its version is to be taken over. What has changed behind the cursor comes in
-    /// the next pass.
+    /// where that is a deletion too, only its version is to be taken over. What this device has with an empty version is needed
+    /// where the winner's is empty as well: it is to get one. What has changed behind the cursor comes in the next pass.
     ///
     /// Costs a look at each child of the directories that are opened (about 4 µs of what is kept, 2 µs of what is not), and
     /// reads the block lists of what is returned, to hash them.

@@ -44,9 +44,14 @@ struct NeedReader {
                 isLocalPresent: mine.map { !AnnouncementCoding.isDeleted($0) } ?? false)
             guard let winner = row.optionalInteger(0), let flags = row.optionalInteger(1) else { return glance }
             glance.isWinnerDeleted = AnnouncementCoding.isDeleted(flags)
-            // A version that nobody counted up is none, as in Syncthing.
-            let isVersion = !AnnouncementCoding.isInvalid(flags) && row.integer(3) == 0
-            if winner == Announcement.thisDevice || !isVersion { return glance }
+            // A version that nobody counted up is none, as in Syncthing: who has such a thing gives it one.
+            let isVersion = row.integer(3) == 0
+            if AnnouncementCoding.isInvalid(flags) { return glance }
+            if !isVersion {
+                glance.isNeeded = glance.isLocalPresent && !glance.isLocalInvalid && row.integer(5) != 0
+                return glance
+            }
+            if winner == Announcement.thisDevice { return glance }
             glance.isNeeded = mine == nil ? !glance.isWinnerDeleted : glance.isLocalInvalid || row.integer(5) == 0
             if glance.isNeeded, !glance.isWinnerDeleted {
                 glance.winner = Aggregate(of: try AnnouncementCoding.kind(flags), size: row.integer(2))

@@ -94,7 +94,8 @@ extension FolderContext {
         repeat {
             let page = try await index.needed(after: cursor, limit: Self.lackNameLimit - seen)
             seen += page.entries.count
-            for entry in page.entries where entry.file.kind != .directory && !entry.file.isDeleted {
+            for entry in page.entries
+            where entry.file.kind != .directory && !entry.file.isDeleted && !entry.lacksOnlyVersion {
                 if names.count < nameLimit { names.append(entry.file.name) }
                 let size = entry.file.kind == .file ? max(0, entry.file.size) : 0
                 if let known = lacks.firstIndex(where: { $0.holders == entry.holders }) {

@@ -90,7 +90,8 @@ struct WaitRequests: RequestGroup {
         guard found.isDirectory else {
             let needed = try await index.needed(
                 in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
-            return needed.isEmpty ? nil : Phrase("\(name) is not present in its newest version yet")
+            return needed.allSatisfy(\.lacksOnlyVersion)
+                ? nil : Phrase("\(name) is not present in its newest version yet")
         }
         let need = try await index.neededTotals(
             in: folder.id, below: path, isKept: { !selection.isLeftOut($0) },
