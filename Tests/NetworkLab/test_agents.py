@@ -80,6 +80,8 @@ def test_an_agent_and_a_syncthing(network, nat_a, nat_b):
     up = time.monotonic()
     wait_way(agent, node.id, way, 20)
     print(f"connected by {way} {time.monotonic() - up:.1f} s after both were up")
+    # The agent may know of it a moment earlier.
+    node.wait_connected(agent.id, timeout=5)
     assert node.connection(agent.id)["type"].startswith(way)
 
 
