@@ -1,7 +1,7 @@
 import BlockExchange
 import Cryptography
 
-/// What this device announces to keep what others deleted.
+/// What this device announces although nothing has changed on its disk.
 extension LocalChanges {
     /// What to announce when another device announces a deletion that a concurrent change here wins over: the file as it
     /// is, in a version that has seen the deletion too. Nil if nothing needs to be said.
@@ -25,8 +25,8 @@ extension LocalChanges {
     /// the name but with an empty version too: a version, without which no other device would ask for it. Nil where that is not so.
     ///
     /// Its counter is nobody's: what a device still has, and announces again later, it has not seen.
-    static func counting(
-        _ local: LocalVersion, global: FileInfo, rules: FolderRules, unixSeconds: Int64
+    static func givingVersion(
+        to local: LocalVersion, global: FileInfo, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion? {
         guard local.isLive, local.flags.isEmpty, local.file.version.isEmpty, global.version.isEmpty else { return nil }
         var file = local.file

@@ -17,8 +17,9 @@ package enum Reconciler {
         guard let global, !global.isInvalid else { return .nothing }
         guard isKept else { return leaveOut(local: local, global: global) }
         guard let local else { return decideWithoutLocal(global, rules: rules) }
-        if let counted = LocalChanges.counting(local, global: global, rules: rules, unixSeconds: unixSeconds) {
-            return .record(counted)
+        if let versioned = LocalChanges.givingVersion(to: local, global: global, rules: rules, unixSeconds: unixSeconds)
+        {
+            return .record(versioned)
         }
         if rules.kind == .sendOnly { return decideSendOnly(local: local, global: global, rules: rules) }
 

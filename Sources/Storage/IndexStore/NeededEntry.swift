@@ -8,8 +8,8 @@ package struct IndexPage<Entry: Equatable & Sendable>: Equatable, Sendable {
     package var next: String?
 }
 
-/// A name of which this device has something else than the winner, or has it without vouching for it, or has it, as everybody, with
-/// an empty version.
+/// A name of which this device does not have the winner or does not vouch for it, or one that is here and that nobody has given a
+/// version yet.
 package struct NeededEntry: Equatable, Sendable {
     /// The winning announcement, valid or deleted, without blocks but with the hash over theirs.
     package var file: FileInfo

@@ -50,7 +50,7 @@ package struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private var duePull = DuePull.everything
-    /// Whether a pull was taken and may not have ended: it is no longer due, but it may not have counted yet what is needed.
+    /// Whether a pull was taken off the agenda and may still run: what is needed may not be counted yet.
     private(set) var isPulling = false
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
@@ -176,7 +176,7 @@ package struct FolderAgenda: Sendable {
         duePull = due.count > Self.pathLimit ? .everything : due.isEmpty ? .none : .names(due)
     }
 
-    /// Takes the next look; what it stands for is no longer due.
+    /// Takes the next look off the agenda.
     mutating func nextLook(at now: MonotonicTime) -> Look {
         if let nextRescan, now >= nextRescan { isWholeScanDue = true }
         if let laterScansDue, now >= laterScansDue {
@@ -220,7 +220,7 @@ package struct FolderAgenda: Sendable {
             until: [nextRescan, laterScansDue, goneScansDue, reportedDue, extraneousDue].compactMap { $0 }.min())
     }
 
-    /// Takes the next pull; it is no longer due. The one before has ended: one loop asks for pulls and does them.
+    /// Takes the next pull off the agenda. The one before has ended: one loop asks for pulls and does them.
     mutating func nextPull(at now: MonotonicTime) -> Pull {
         isPulling = false
         if let nextRetry, now >= nextRetry {

@@ -93,7 +93,6 @@ static inline int clinux_unlock(int descriptor) {
     return flock(descriptor, LOCK_UN);
 }
 
-
 // Whether another open description of the file may write to it: 1 yes, 0 no, -1 not known here (another user's file, or a
 // file system without leases). A read lease is asked for and given back at once. Who opens the file for writing in between
 // waits that long, and the kernel tells this process by SIGURG, which is ignored unless handled, instead of by SIGIO, which
