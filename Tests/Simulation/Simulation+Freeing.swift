@@ -156,6 +156,21 @@ extension Simulation {
         }
     }
 
+    /// Who removes a file by hand and writes another one there before the agent has looked has edited it, selected or not: the
+    /// agent sees a file that has changed, as a Syncthing would. Called before each step of its process.
+    func supersedeWhatWasWrittenOver(by agent: SimulatedAgent) async {
+        let replaced = ledger.replaced.filter { $0.agent == agent.number }
+        guard !replaced.isEmpty, let index = agent.process?.index else { return }
+        ledger.replaced.removeAll { $0.agent == agent.number }
+        for file in replaced {
+            let local = try? await index.local(SimulatedAgent.folder, file.name)
+            guard let local, local.status != nil, !local.file.isDeleted, await !isKnown(file.name, to: agent) else {
+                continue
+            }
+            ledger.supersede(file.content)
+        }
+    }
+
     // MARK: backups
 
     /// Stops an agent to copy its disk and its index, or to bring an earlier copy back.
@@ -170,8 +185,13 @@ extension Simulation {
         _ = agent.disk.restart()
         let before = contents(agent)
         isRestoring ? agent.restoreBackup() : agent.makeBackup()
-        // What only this disk had is lost by who brings an older one back.
-        for (_, content) in before where !agents.contains(where: { $0.files.holds(content) }) {
+        // What only this disk had is lost by who brings an older one back. So is a conflict copy whose content the older disk has as the
+        // file itself: others know a successor of that.
+        let back = Set(before.filter { agent.files.content($0.name) == $0.content }.map(\.content))
+        for (_, content) in before
+        where !back.contains(content)
+            && !agents.contains(where: { $0.number != agent.number && $0.files.holds(content) })
+        {
             ledger.supersede(content)
         }
         // What others count on and it has no more is as if it had been removed by hand, until they have heard of it.

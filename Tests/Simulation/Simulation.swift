@@ -358,6 +358,7 @@ actor Simulation {
     func inProcess(of agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void) async {
         await noteGroups(agent)
         await supersedeWhatNobodyAnnounces(to: agent)
+        await supersedeWhatWasWrittenOver(by: agent)
         if let step = agent.begin(body) { await carry(until: step) }
         agent.endStep()
         agent.noteAppliedSelection()
