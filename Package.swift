@@ -29,12 +29,13 @@ let layers = [
             .target(name: "CLinux"),
             // The texts in other languages: `make translations` writes them.
             .target(name: "CTranslations", exclude: ["documents"]),
+            .target(name: "KernelFiles"),
             // Threads that wait in system calls, and what they share.
             .target(name: "Threads", dependencies: ["CLinux"]),
             // Messages with descriptors between programs of this machine.
             .target(name: "LocalSocket", dependencies: ["CLinux", "Threads"]),
             // What async code waits on.
-            .target(name: "AsyncTools", dependencies: ["Threads", nioPosix]),
+            .target(name: "AsyncTools", dependencies: ["KernelFiles", "Threads", nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd", "Threads"]),
         ]),
     // Pure: values in, values out.
@@ -72,13 +73,14 @@ let layers = [
                     "BlockExchange", "CLinux", "Cryptography", "Phrases", grdb,
                     .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 ]),
-            .target(name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography", "Phrases"]),
+            .target(
+                name: "FileAccess", dependencies: ["Arithmetic", "CLinux", "Cryptography", "KernelFiles", "Phrases"]),
             .target(
                 name: "FolderScanner",
                 dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"]),
             .target(
                 name: "FolderWatcher",
-                dependencies: ["AsyncTools", "CLinux", "FileAccess", "Phrases", "Threads", logging]),
+                dependencies: ["AsyncTools", "CLinux", "FileAccess", "KernelFiles", "Phrases", "Threads", logging]),
         ]),
     // Transports, and TLS over them.
     layer(
@@ -113,7 +115,9 @@ let layers = [
             .target(
                 name: "TransportRelay",
                 dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Phrases", "Transport", nioCore]),
-            .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", "Trimming", nioCore, nioPosix]),
+            .target(
+                name: "PortMapping",
+                dependencies: ["Cryptography", "KernelFiles", "Transport", "Trimming", nioCore, nioPosix]),
             .target(name: "Proxies", dependencies: ["Cryptography", "Phrases", "Transport", nioCore]),
         ]),
     // The parts of the agent: its configuration, fetching, folders, sessions with devices, dropped files, thumbnails.
@@ -186,7 +190,9 @@ let layers = [
             .target(
                 name: "MachineState",
                 dependencies: [
-                    "AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails", logging,
+                    "AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "KernelFiles", "MessageBus",
+                    "Thumbnails",
+                    logging,
                 ]),
             .target(
                 name: "SyncAgent",
@@ -227,7 +233,7 @@ let layers = [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
                     "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations",
                     "Cryptography",
-                    "Diagnosis", "FileAccess", "Phrases",
+                    "Diagnosis", "FileAccess", "KernelFiles", "Phrases",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "LinkSecurity", "Reachability", "Spelling", "SyncAgent", "SyncDecisions", "Threads", "Transport",
                     "TransportBluetooth",
@@ -238,7 +244,9 @@ let layers = [
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
             .executableTarget(
                 name: "synctrain-mount",
-                dependencies: ["CFuse", "CLinux", "LocalSocket", "MountProtocol", "MountRules", "Threads"]),
+                dependencies: [
+                    "CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Threads",
+                ]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
         ]),
@@ -332,6 +340,7 @@ let package = Package(
         .tests(of: "Thumbnails", ["Cryptography"]),
         .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),
         .tests(of: "FileAccess"),
+        .tests(of: "KernelFiles"),
         .tests(of: "FolderScanner", ["BlockExchange", "Cryptography", "FileAccess", "Selection"]),
         .tests(of: "FolderWatcher", ["AsyncTools", "FileAccess", "synctrain-watch", logging]),
         .tests(

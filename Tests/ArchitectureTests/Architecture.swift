@@ -14,7 +14,8 @@ struct Architecture {
 
     static let synctrain = Architecture(
         targets: [
-            "AsyncTools": ["Threads"],
+            "AsyncTools": ["KernelFiles", "Threads"],
+            "KernelFiles": [],
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],
@@ -32,7 +33,9 @@ struct Architecture {
             "MountRules": ["MountProtocol"],
             "MountServer": ["CLinux", "LocalSocket", "MountProtocol", "Threads"],
             // Apart from the agent: it answers though the agent hangs. It knows no network, no index and no configuration.
-            "synctrain-mount": ["CFuse", "CLinux", "LocalSocket", "MountProtocol", "MountRules", "Threads"],
+            "synctrain-mount": [
+                "CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Threads",
+            ],
             "Arithmetic": [],
             "Trimming": [],
             "Cryptography": ["COpenSSL"],
@@ -52,21 +55,23 @@ struct Architecture {
             "TransportBluetooth": [
                 "Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus", "Phrases", "Threads",
             ],
-            "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
+            "MachineState": [
+                "AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "KernelFiles", "MessageBus", "Thumbnails",
+            ],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "CLinux", "Cryptography", "Phrases"],
-            "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "Phrases"],
+            "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "KernelFiles", "Phrases"],
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],
-            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess", "Phrases", "Threads"],
+            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess", "KernelFiles", "Phrases", "Threads"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography", "Phrases"],
             "LinkRules": ["Arithmetic", "BlockExchange", "Phrases", "Transport"],
             "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
             "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Phrases", "Transport"],
-            "PortMapping": ["Cryptography", "Transport", "Trimming"],
+            "PortMapping": ["Cryptography", "KernelFiles", "Transport", "Trimming"],
             "Proxies": ["Cryptography", "Phrases", "Transport"],
             "AgentConfiguration": [
                 "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Phrases", "Selection", "Spelling", "TOML",
@@ -124,7 +129,7 @@ struct Architecture {
                 "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
                 "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations", "Cryptography", "Diagnosis",
-                "FileAccess",
+                "FileAccess", "KernelFiles",
                 "Phrases",
                 "FolderWatcher", "LinkSecurity",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
@@ -195,7 +200,8 @@ struct Architecture {
             "Glibc": (
                 [
                     "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
-                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "LocalSocket", "MachineState",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "KernelFiles", "LocalSocket",
+                    "MachineState",
                     "MessageBus", "MountServer", "PortMapping", "synctrain-mount",
                     "ThumbnailService", "Threads",
                     "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",

@@ -3,6 +3,7 @@ import CLinux
 import ControlAPI
 import Diagnosis
 import Glibc
+import KernelFiles
 import Thumbnails
 
 /// Looks at the machine, at this device's files and at its configuration; changes nothing. What cannot be read is nil.
@@ -105,13 +106,7 @@ package struct MachineReading: Sendable {
 
     /// The number that a file of /proc begins with.
     private static func number(_ path: String) -> Int64? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 32)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        return Int64(String(decoding: bytes.prefix(count).prefix { $0 > 0x20 }, as: UTF8.self))
+        KernelFile.text(at: path, limit: 32).flatMap { Int64($0.prefix { $0 > " " }) }
     }
 
     private var mounts: MachineFacts.Mounts {

@@ -74,6 +74,7 @@ package enum MountPoint {
 
 /// What of proc_pid_mountinfo(5) is one of ours. Pure.
 package struct MountedFolder: Equatable, Sendable {
+    package static let table = "/proc/self/mountinfo"
     package static let type = "fuse.synctrain"
     private static let sourcePrefix = "synctrain:"
 

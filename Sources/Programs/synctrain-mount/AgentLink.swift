@@ -1,4 +1,5 @@
 import Glibc
+import KernelFiles
 import LocalSocket
 import MountProtocol
 import MountRules
@@ -305,7 +306,7 @@ enum Caller {
     static func isDying(_ thread: pid_t) -> Bool {
         guard thread > 0 else { return false }
         // A thread that is gone waits for nothing.
-        return read("/proc/\(thread)/status").map { Callers.isDying(status: $0) } ?? true
+        return KernelFile.text(at: "/proc/\(thread)/status").map { Callers.isDying(status: $0) } ?? true
     }
 
     /// The process group; 0 if nobody knows.
@@ -317,31 +318,22 @@ enum Caller {
     /// The process that a thread belongs to; 0 if nobody knows.
     static func process(of thread: pid_t) -> pid_t {
         guard thread > 0 else { return 0 }
-        return read("/proc/\(thread)/status").flatMap { Callers.process(status: $0) } ?? 0
+        return KernelFile.text(at: "/proc/\(thread)/status").flatMap { Callers.process(status: $0) } ?? 0
     }
 
     /// The process that started the one of a thread; 0 if nobody knows.
     static func parent(of thread: pid_t) -> pid_t {
         guard thread > 0 else { return 0 }
-        return read("/proc/\(thread)/status").flatMap { Callers.parent(status: $0) } ?? 0
+        return KernelFile.text(at: "/proc/\(thread)/status").flatMap { Callers.parent(status: $0) } ?? 0
     }
 
     static func isScanner(_ process: pid_t, _ names: [String]) -> Bool {
         guard process > 0 else { return false }
-        return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0, names) } ?? false
+        return KernelFile.text(at: "/proc/\(process)/comm").map { Callers.isScanner(command: $0, names) } ?? false
     }
 
     static func isThumbnailer(_ process: pid_t) -> Bool {
         guard process > 0 else { return false }
-        return read("/proc/\(process)/comm").map { Callers.isThumbnailer(command: $0) } ?? false
-    }
-
-    private static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 8192)
-        let count = Glibc.read(descriptor, &buffer, buffer.count)
-        return count >= 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+        return KernelFile.text(at: "/proc/\(process)/comm").map { Callers.isThumbnailer(command: $0) } ?? false
     }
 }

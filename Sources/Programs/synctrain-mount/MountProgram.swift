@@ -1,6 +1,7 @@
 import CFuse
 import CLinux
 import Glibc
+import KernelFiles
 import LocalSocket
 import MountProtocol
 import MountRules
@@ -167,24 +168,13 @@ enum MountProgram {
 
     /// Has a process end what waits for this one if it is killed at a moment at which the kernel would not. The mount goes on without.
     private static func guardMount(_ directory: String) {
-        guard let (device, place) = MountedFolder.device(in: mountTable(), at: directory) else { return }
+        guard
+            let (device, place) = MountedFolder.device(
+                in: KernelFile.text(at: MountedFolder.table) ?? "", at: directory)
+        else { return }
         if clinux_guard_mount(device, place, directory) < 0 {
             say("No process is left to guard the mount: \(String(cString: strerror(errno)))", -1)
         }
-    }
-
-    private static func mountTable() -> String {
-        let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count < 16 << 20 {
-            let count = read(file, &part, part.count)
-            guard count > 0 else { break }
-            bytes += part[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Goes on as the program that is installed now, which mounts again. Returns only if that cannot be started.

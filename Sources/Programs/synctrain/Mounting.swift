@@ -3,6 +3,7 @@ import CLinux
 import ControlAPI
 import Foundation
 import Glibc
+import KernelFiles
 import MountRules
 import Phrases
 import Threads
@@ -38,10 +39,10 @@ enum Mounting {
 
     /// The mounted folders of this machine that this process sees.
     static func all() throws(ControlError) -> [MountedFolder] {
-        guard let text = FileManager.default.contents(atPath: "/proc/self/mountinfo") else {
+        guard let text = KernelFile.text(at: MountedFolder.table) else {
             throw ControlError(.failed, "The mounts are unknown because /proc is not mounted.")
         }
-        return MountedFolder.all(in: String(decoding: text, as: UTF8.self))
+        return MountedFolder.all(in: text)
     }
 
     // MARK: before
@@ -90,16 +91,14 @@ enum Mounting {
 
     /// The process that mounts on the directory and goes on. One that is ending has no command line any more.
     static func server(of path: String) -> MountServerProcess? {
-        let manager = FileManager.default
-        for name in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let process = Int32(name), let line = manager.contents(atPath: "/proc/\(name)/cmdline"),
-                MountPoint.isServer(commandLine: Array(line), of: path, program: program),
-                let status = manager.contents(atPath: "/proc/\(name)/status"),
-                !Callers.isDying(status: String(decoding: status, as: UTF8.self))
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let process = Int32(name), let line = KernelFile.bytes(at: "/proc/\(name)/cmdline"),
+                MountPoint.isServer(commandLine: line, of: path, program: program),
+                let status = KernelFile.text(at: "/proc/\(name)/status"), !Callers.isDying(status: status)
             else { continue }
             return MountServerProcess(
                 process: process, isStopped: RunningProgram.isRunning(process) == false,
-                socket: MountPoint.socket(commandLine: Array(line)))
+                socket: MountPoint.socket(commandLine: line))
         }
         return nil
     }
@@ -325,16 +324,16 @@ enum Mounting {
         var holders: [String] = []
         for process in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {
             let place = "/proc/" + process
-            let line = manager.contents(atPath: place + "/cmdline") ?? Data()
-            if MountPoint.callsForWatchers(commandLine: Array(line)) { continue }
+            let line = KernelFile.bytes(at: place + "/cmdline") ?? []
+            if MountPoint.callsForWatchers(commandLine: line) { continue }
             let descriptors = (try? manager.contentsOfDirectory(atPath: place + "/fd")) ?? []
-            let maps = manager.contents(atPath: place + "/maps").map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let maps = KernelFile.text(at: place + "/maps") ?? ""
             guard
                 ["cwd", "root", "exe"].contains(where: { link("\(place)/\($0)").map(isBelow) ?? false })
                     || descriptors.contains(where: { link("\(place)/fd/\($0)").map(isBelow) ?? false })
                     || maps.contains(" " + directory + "/")
             else { continue }
-            let name = manager.contents(atPath: place + "/comm").map { String(decoding: $0, as: UTF8.self) } ?? "?"
+            let name = KernelFile.text(at: place + "/comm") ?? "?"
             holders.append("\(name.split(separator: "\n").first ?? "?") (\(process))")
         }
         return holders.sorted()

@@ -1,9 +1,9 @@
 import Glibc
+import KernelFiles
 
 /// The places at which file systems are mounted, as the kernel lists them for this process.
 package enum MountTable {
     private static let file = "/proc/self/mountinfo"
-    private static let byteLimit = 16 << 20
     /// More mounts than this below one directory are not looked at.
     package static let limit = 1000
 
@@ -11,7 +11,7 @@ package enum MountTable {
     package static func names(below root: String) -> Set<String>? {
         guard let resolved = realpath(root, nil) else { return nil }
         defer { free(resolved) }
-        guard let text = read() else { return nil }
+        guard let text = KernelFile.bytes(at: file) else { return nil }
         return names(in: text, below: String(cString: resolved))
     }
 
@@ -47,21 +47,5 @@ package enum MountTable {
             }
         }
         return bytes
-    }
-
-    private static func read() -> [UInt8]? {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while text.count < byteLimit {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { return text }
-            text += buffer.prefix(count)
-        }
-        return nil
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KernelFiles
 import Phrases
 
 extension WatchImpairment {
@@ -62,12 +63,8 @@ extension WatchImpairment {
 
     /// A limit of inotify as the system has it; nil if it does not say.
     static func limit(_ name: String) -> Int? {
-        let file = open("/proc/sys/fs/inotify/\(name)", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { _ = close(file) }
-        var bytes = [UInt8](repeating: 0, count: 32)
-        let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
-        let digits = bytes.prefix(max(0, count)).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let bytes = KernelFile.bytes(at: "/proc/sys/fs/inotify/\(name)", limit: 32) ?? []
+        let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         // The system allows more than is of any use as a number to compute with.
         return Int(String(decoding: digits, as: UTF8.self)).map { min($0, 1 << 29) }
     }

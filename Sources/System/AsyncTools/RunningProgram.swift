@@ -1,4 +1,5 @@
 import Glibc
+import KernelFiles
 
 /// A process of this machine, as /proc has it. What it says may be over by the time that it is read.
 package struct RunningProgram: Equatable, Sendable {
@@ -10,9 +11,9 @@ package struct RunningProgram: Equatable, Sendable {
 
     /// The process that a thread belongs to; nil if it is gone or may not be seen.
     package init?(thread: Int32) {
-        guard thread > 0, let status = Self.read("/proc/\(thread)/status"),
+        guard thread > 0, let status = KernelFile.text(at: "/proc/\(thread)/status"),
             let process = Self.field("Tgid:", status).flatMap({ Int32($0) }),
-            let name = Self.read("/proc/\(process)/comm")
+            let name = KernelFile.text(at: "/proc/\(process)/comm")
         else { return nil }
         self.init(process: process, name: String(name.prefix { $0 != "\n" }))
     }
@@ -20,7 +21,7 @@ package struct RunningProgram: Equatable, Sendable {
     /// Whether a process is there and not stopped by a signal or a debugger; nil if nobody can tell.
     package static func isRunning(_ process: Int32) -> Bool? {
         guard process > 0 else { return nil }
-        guard let status = read("/proc/\(process)/status") else {
+        guard let status = KernelFile.text(at: "/proc/\(process)/status") else {
             return kill(process, 0) == 0 || errno == EPERM ? nil : false
         }
         // Stopped, traced, dead, a zombie.
@@ -32,14 +33,5 @@ package struct RunningProgram: Equatable, Sendable {
             return line.dropFirst(name.count).drop { $0 == "\t" || $0 == " " }
         }
         return nil
-    }
-
-    private static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
     }
 }

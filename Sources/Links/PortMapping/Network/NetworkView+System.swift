@@ -1,4 +1,5 @@
 import Glibc
+import KernelFiles
 import Transport
 
 extension NetworkView {
@@ -13,11 +14,11 @@ extension NetworkView {
             }
         }
         for (name, address) in ipv4Addresses() { add(address, to: name) }
-        for (name, address) in ipv6Addresses(SystemText.read("/proc/net/if_inet6")) { add(address, to: name) }
+        for (name, address) in ipv6Addresses(KernelFile.text(at: "/proc/net/if_inet6") ?? "") { add(address, to: name) }
         return NetworkView(
             interfaces: interfaces,
-            defaultRoutes: RouteTable.ipv4(SystemText.read("/proc/net/route"))
-                + RouteTable.ipv6(SystemText.read("/proc/net/ipv6_route")))
+            defaultRoutes: RouteTable.ipv4(KernelFile.text(at: "/proc/net/route") ?? "")
+                + RouteTable.ipv6(KernelFile.text(at: "/proc/net/ipv6_route") ?? ""))
     }
 
     private static func ipv4Addresses() -> [(String, LocalAddress)] {
@@ -43,24 +44,5 @@ extension NetworkView {
         return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
             withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) }
         }
-    }
-}
-
-/// Small files that the kernel makes up when they are read.
-enum SystemText {
-    static let maximumByteCount = 1 << 20
-
-    /// The text at `path`, at most `maximumByteCount` of it; empty if it cannot be read.
-    static func read(_ path: String) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        while text.count < maximumByteCount {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count > 0 { text += buffer.prefix(count) } else if count == 0 || errno != EINTR { break }
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }

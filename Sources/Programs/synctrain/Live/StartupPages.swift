@@ -1,4 +1,5 @@
 import Glibc
+import KernelFiles
 
 /// Gives back what starting the program brought into memory.
 enum StartupPages {
@@ -7,7 +8,7 @@ enum StartupPages {
     ///
     /// Only mappings of code without a page of their own (relocated or patched) are let go, since that would be lost.
     static func release() {
-        guard let maps = contents(of: "/proc/self/smaps") else { return }
+        guard let maps = KernelFile.text(at: "/proc/self/smaps") else { return }
         var candidate: (start: UInt, count: Int)?
         for line in maps.split(separator: "\n") {
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
@@ -23,20 +24,6 @@ enum StartupPages {
                 // Only advice: where it is refused the pages stay.
                 _ = madvise(start, found.count, MADV_DONTNEED)
             }
-        }
-    }
-
-    /// What a file of /proc says: it tells no size, so it is read to its end.
-    private static func contents(of path: String) -> String? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(file, &buffer, buffer.count)
-            guard count > 0 else { return count == 0 ? String(decoding: bytes, as: UTF8.self) : nil }
-            bytes += buffer[..<count]
         }
     }
 }

@@ -1,0 +1,34 @@
+import Glibc
+
+/// Files that the kernel writes as they are read, below /proc and /sys. They have no size; Foundation takes their first page for all
+/// of them (`FileManager.contents(atPath:)`, Swift 6.3).
+package enum KernelFile {
+    /// More than any of them has.
+    package static let byteLimit = 16 << 20
+
+    /// All bytes of a file.
+    ///
+    /// - Parameter limit: bytes that are read at most.
+    /// - Returns: nil if the file cannot be read, with the reason in `errno`.
+    package static func bytes(at path: String, limit: Int = byteLimit) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { part in
+            var bytes: [UInt8] = []
+            while bytes.count < limit {
+                let count = read(descriptor, part.baseAddress, min(part.count, limit - bytes.count))
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { return nil }
+                if count == 0 { break }
+                bytes += part[..<count]
+            }
+            return bytes
+        }
+    }
+
+    /// The same as text; what is not UTF-8 is replaced.
+    package static func text(at path: String, limit: Int = byteLimit) -> String? {
+        bytes(at: path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import KernelFiles
+
+struct KernelFileTests {
+    /// A file without a size that the kernel writes in parts of a page.
+    private static let maps = "/proc/self/maps"
+
+    @Test func aFileOfManyPagesIsReadToItsEnd() throws {
+        let text = try #require(KernelFile.text(at: Self.maps))
+        #expect(text.utf8.count > 2 << 12)
+        #expect(text.hasSuffix("\n"))
+        // The stack of the first thread lies above all libraries.
+        #expect(text.contains("[stack]"))
+    }
+
+    @Test(arguments: [0, 1, 5000])
+    func noMoreIsReadThanWasAskedFor(limit: Int) throws {
+        #expect(try #require(KernelFile.bytes(at: Self.maps, limit: limit)).count == limit)
+    }
+
+    @Test func whatCannotBeReadIsNothing() {
+        #expect(KernelFile.bytes(at: "/proc/self/no such file") == nil)
+        // A directory can be opened, but not read.
+        #expect(KernelFile.bytes(at: "/proc/self") == nil)
+    }
+}
