@@ -283,8 +283,8 @@ class Laboratory:
         for agent in self.agents:
             agent.start()
         self.wait_ready()
-        assert all(agent.status()["listening"] == [] or all("ble" in a for a in agent.status()["listening"])
-                   for agent in self.agents), [agent.status()["listening"] for agent in self.agents]
+        for agent in self.agents:
+            assert agent.status()["listening"] == ["ble://" + agent.radio["address"]], agent.status()["listening"]
         self.far.add_folder("docs", self.docs, mode="full")
         waiting = PairCommand(self.far, "--expect-sas", "-", "--folder", "docs")
         looking = PairCommand(self.near, "--nearby", "--expect-sas", "-")

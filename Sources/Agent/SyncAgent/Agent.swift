@@ -224,7 +224,8 @@ package final class Agent: Service, Sendable {
             }
             let listener = try await transport.listen(on: address, install: pairing.install)
             listeners.add(listener)
-            setup.logger.info("listening on \(listener.address)")
+            // What became of Bluetooth the radio says itself.
+            if address != setup.radio?.address { setup.logger.info("listening on \(listener.address)") }
         }
     }
 

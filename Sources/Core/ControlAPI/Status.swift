@@ -8,7 +8,7 @@ package struct AgentStatus: Codable, Equatable, Sendable {
     package var version: String
     /// RFC 3339.
     package var startedAt: String
-    /// What is listened on, `tcp://host:port` each.
+    /// What is listened on, `tcp://host:port` or `ble://AA:BB:CC:DD:EE:FF` each.
     package var listening: [String]
     /// Where links to files lead, `http://host:port`; nil if nothing is listened on for HTTP.
     package var http: String?
@@ -103,6 +103,8 @@ package struct RadioStatus: Codable, Equatable, Sendable {
         self.isAdvertising = isAdvertising
     }
 
+    /// Whether there can be links by it.
+    package var isUsable: Bool { state == "ready" || state == "not-advertising" }
     package var phrase: Phrase { text ?? "\(message)" }
     package var remedyPhrase: Phrase? { remedyText ?? remedy.map { "\($0)" } }
 }

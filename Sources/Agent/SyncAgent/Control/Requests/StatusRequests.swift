@@ -7,6 +7,7 @@ import FolderSync
 import IndexStore
 import PeerLinks
 import ThumbnailService
+import Transport
 
 /// Says how the agent, its folders and its devices are.
 struct StatusRequests: RequestGroup {
@@ -44,16 +45,26 @@ struct StatusRequests: RequestGroup {
             if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
             folders.append(status)
         }
+        let radio = radio?.status()
         return AgentStatus(
             device: configuration.localDevice.description, name: configuration.current.name,
             version: AgentVersion.current, startedAt: startedAt.rfc3339,
-            listening: listeners.addresses.map(\.description), http: web?.address(), httpRemark: web?.remark(),
+            listening: Self.reachable(listeners.addresses, radio), http: web?.address(), httpRemark: web?.remark(),
             httpFingerprint: web?.fingerprint(), folders: folders,
             devices: devices.all.map(\.status), transfers: transfers.all,
-            bluetooth: radio?.status(), policies: policies.status,
+            bluetooth: radio, policies: policies.status,
             problems: [discovery?.problem.map { "\($0)" }, web?.problem()].compactMap { $0 }
                 + thumbnails.problems.map { "\($0)" } + pauses,
             pending: try await pendingDevices().count + pendingFolders().count, mounts: await mounts.statuses)
+    }
+
+    /// Where others reach this device now: by Bluetooth only while its adapter can be used, at the adapter's address.
+    static func reachable(_ listening: [LinkAddress], _ radio: RadioStatus?) -> [String] {
+        listening.compactMap { address in
+            guard case .bluetooth = address else { return address.description }
+            guard let radio, radio.isUsable, let own = radio.address else { return nil }
+            return LinkAddress.bluetooth(own).description
+        }
     }
 
     /// Devices that the agent paused.
