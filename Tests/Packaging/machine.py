@@ -64,9 +64,9 @@ class Machine:
             raise CommandFailed(f"{command}: {result.returncode}\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}")
         return result
 
-    def boot(self, script):
+    def boot(self, script, devices=()):
         """Starts the machine with systemd, which runs the script and stops the machine; gives what the script printed. The script
-        ends at its first command that fails, and must print `done` at its end."""
+        ends at its first command that fails, and must print `done` at its end. The devices are those of this machine."""
         for name in ("proc", "dev", "run", "tmp"):
             subprocess.run(["umount", "--recursive", "--lazy", f"{self.root}/{name}"], check=True)
         os.remove(f"{self.root}/usr/sbin/policy-rc.d")
@@ -88,7 +88,7 @@ Environment=HOME=/root
 """)
         console = subprocess.run(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=package-test", "--directory", self.root,
-             "--console=pipe", "--boot", "--", "--unit=package-test.service"],
+             "--console=pipe", *(f"--bind={device}" for device in devices), "--boot", "--", "--unit=package-test.service"],
             # As on a real machine: /proc/sys is for whoever may write there.
             env={**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "1"},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240)
