@@ -3,6 +3,7 @@
 import errno
 import mmap
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -54,8 +55,20 @@ def test_an_ordinary_user_mounts_reads_writes_and_unmounts(lab):
     assert b"not empty" in program('LC_ALL=C rmdir "$1"/full 2>&1 || true', directory, user=USER)
     program('rmdir "$1"/shut', directory, user=USER)
     assert [os.path.exists(os.path.join(local, name)) for name in ("full/x", "shut")] == [True, False]
+    # A file that nobody may write to is written to by who makes it, as Git does; here and where nothing is selected.
+    agent.run("folder", "mode", "own", "selective")
+    agent.run("deselect", "own:new", "--keep-local")
+    for name in ("objects", "new/object"):
+        program('python3 -c "import os, sys; os.write(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o444), b\'blob\')" "$1"/' + name,
+                directory, user=USER)
+        assert program(f'cat "$1"/{name}; stat -c " %a" "$1"/{name}', directory, user=USER) == b"blob 444\n"
     # It is this user's alone: not even root looks in.
     refused(errno.EACCES, os.listdir, directory)
+    # Killed, it is not left as a directory that refuses everything.
+    os.kill(process, signal.SIGKILL)
+    wait_until(lambda: directory not in harness.read("/proc/self/mountinfo").decode(), 10, "what was killed is unmounted")
+    assert os.listdir(directory) == []
+    agent.run("mount", "own", directory)
     agent.run("unmount", directory)
     assert os.listdir(directory) == []
     wait_until(lambda: process_of(directory) is None, 10, "its process ends")

@@ -5,6 +5,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,9 @@
 #include <sys/socket.h>
 #include <sys/timex.h>
 #include <time.h>
+
+// Before `main`: of each process whose user may not raise the priority of threads, libdispatch says so in the log of the system.
+__attribute__((constructor)) static void quiet_libdispatch(void) { setenv("LIBDISPATCH_LOG", "NO", 0); }
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
     struct statx status;
@@ -185,6 +189,21 @@ static void abort_connection(const char *device, const char *place, const char *
     if (is_mounted(device, place)) umount2(directory, MNT_FORCE | UMOUNT_NOFOLLOW);
 }
 
+// What a killed process leaves refuses every call, until somebody unmounts it. fusermount3 does for root alone where it was asked to
+// (`auto_unmount`; libfuse 3.14): it looks whether the mount is dead first, and an ordinary user's mount does not let it in.
+static void unmount_dead(const char *directory) {
+    for (int number = 0; number < 3; number++)
+        if (open("/dev/null", O_RDWR) < 0) _exit(1);
+    // The one for the end of the mount may come more than once.
+    signal(SIGUSR1, SIG_IGN);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    const char *programs[] = {"/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"};
+    for (int number = 0; number < 3; number++)
+        execl(programs[number], "fusermount3", "-u", "-z", "-q", "--", directory, (char *)NULL);
+}
+
 pid_t clinux_guard_mount(const char *device, const char *place, const char *directory) {
     pid_t guarded = getpid();
     pid_t child = _Fork();
@@ -203,12 +222,20 @@ pid_t clinux_guard_mount(const char *device, const char *place, const char *dire
     sigaddset(&signals, SIGUSR1);
     // It may have ended before the signal was asked for.
     if (getppid() == guarded && !is_zombie(guarded)) sigwaitinfo(&signals, NULL);
-    // Usually it is gone at once; or its main thread went because it becomes another program.
-    for (int number = 0; number < 20; number++) {
-        if (getppid() != guarded) _exit(0);
+    // Usually it is gone at once, and the mount with it; or its main thread went because it becomes another program. Who else looks after
+    // the mount comes first.
+    int is_aborted = 0;
+    for (int number = 0; number < 40; number++) {
+        if (getppid() != guarded && !is_mounted(device, place)) _exit(0);
+        if (number >= 20 && !is_aborted) {
+            if (getppid() != guarded) break;
+            if (!is_zombie(guarded)) _exit(0);
+            abort_connection(device, place, directory);
+            is_aborted = 1;
+        }
         struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
         nanosleep(&pause, NULL);
     }
-    if (getppid() == guarded && is_zombie(guarded)) abort_connection(device, place, directory);
+    if (getppid() != guarded && is_mounted(device, place)) unmount_dead(directory);
     _exit(0);
 }

@@ -19,6 +19,8 @@ final class ProgramChanges: Sendable {
     /// How often a name is tried that something is being put in the place of, and how long apart.
     private static let openTries = 500
     private static let openPause = Duration.milliseconds(10)
+    /// Of a file's permissions, that its owner may write.
+    private static let ownerWrites: UInt16 = 0o200
 
     private let folder: Folder
     private let entries: EntrySource
@@ -58,7 +60,8 @@ final class ProgramChanges: Sendable {
             try await prepare(name, found, version: version, disk: disk, opening)
         } else {
             guard opening.contains(.creates) else { throw MountFailure.notFound }
-            try await create(name, permissions: permissions)
+            // Who makes a file that nobody may write to, as Git does, writes to it all the same.
+            try await create(name, permissions: permissions | Self.ownerWrites)
         }
         let hold = try await hold(path)
         let handle: UInt64
@@ -72,6 +75,9 @@ final class ProgramChanges: Sendable {
             let file = try await onDisk { root in
                 let file = try root.open(writing: name)
                 if opening.contains(.truncates), try file.status().size > 0 { try file.truncate(to: 0) }
+                if found == nil, permissions & Self.ownerWrites == 0 {
+                    try file.setPermissions(UInt32(permissions))
+                }
                 return file
             }
             guard let entry = try await listing.look(path) else { throw MountFailure.stale }
