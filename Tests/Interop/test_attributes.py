@@ -94,6 +94,7 @@ def test_directories_and_access_control_lists(two):
     two.settle()
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give a file to somebody else")
 def test_an_owner_is_set_by_name(two):
     here, there = two.write("a")
     wait_until(lambda: os.path.exists(there), what="the file comes")

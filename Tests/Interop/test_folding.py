@@ -10,7 +10,10 @@ from harness import write
 from process import wait_until
 from test_attributes import attributes, configure
 
-pytestmark = pytest.mark.skipif(not KIND.folds_case, reason="a disk of this kind keeps `A` and `a` apart")
+pytestmark = [
+    pytest.mark.skipif(not KIND.folds_case, reason="a disk of this kind keeps `A` and `a` apart"),
+    pytest.mark.skipif(os.getuid() != 0, reason="needs root, to mount a disk"),
+]
 
 
 @pytest.fixture
