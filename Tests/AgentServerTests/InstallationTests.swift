@@ -27,6 +27,24 @@ struct InstallationTests {
         }
     }
 
+    @Test func aUnitIsInstalledIfItStartsTheSame() async throws {
+        try await withTemporaryDirectory { directory in
+            let program = directory + "/usr/bin/synctrain"
+            let own = SystemdUnit(executable: program, home: "/h", path: directory + "/own.service")
+            #expect(!own.isInstalled(below: directory))
+            try own.install()
+            #expect(own.isInstalled(below: directory))
+            let other = SystemdUnit(executable: program, home: "/other", path: own.path)
+            #expect(!other.isInstalled(below: directory), "it starts the agent of another home")
+            let provided = directory + "/usr/lib/systemd/user"
+            try FileManager.default.createDirectory(atPath: provided, withIntermediateDirectories: true)
+            try Data().write(to: URL(filePath: provided + "/" + SystemdUnit.name))
+            #expect(!other.isInstalled(below: directory))
+            let packaged = SystemdUnit(executable: program, home: nil, path: directory + "/none.service")
+            #expect(packaged.isInstalled(below: directory))
+        }
+    }
+
     @Test func theVersionNamesCommitAndProtocols() async throws {
         let text = await Scene().run("--version").output
         let lines = text.split(separator: "\n")

@@ -28,15 +28,28 @@ enum AgentProcess {
         }
     }
 
-    /// Starts the agent in the background unless one answers; gives whether it did.
+    enum Start {
+        /// One answers already.
+        case before
+        case inBackground
+        /// By the user's systemd, which starts it at login too.
+        case asUnit
+    }
+
+    /// Starts the agent unless one answers.
     ///
     /// - Throws: as `start`; `invalidConfiguration` before `init`.
-    static func startIfNeeded(in context: CommandContext, timeout: Duration) async throws -> Bool {
-        let places = try context.places()
-        guard try await !isAnswering(context.environment.connect(places)) else { return false }
+    static func startIfNeeded(in context: CommandContext, timeout: Duration) async throws -> Start {
+        let (places, variables) = (try context.places(), context.process.variables)
+        guard try await !isAnswering(context.environment.connect(places)) else { return .before }
         try context.checkSetUp(.invalidConfiguration)
+        if try SystemdUnit(places).isInstalled(), await UserService.startsAtLogin(variables) {
+            try await UserService.start(variables)
+            try await waitUntilAnswering(places, connect: context.environment.connect, timeout: timeout)
+            return .asUnit
+        }
         try await start(places, connect: context.environment.connect, timeout: timeout)
-        return true
+        return .inBackground
     }
 
     /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws

@@ -133,9 +133,7 @@ struct SetupRun: Sendable {
         guard try await !AgentProcess.isAnswering(context.environment.connect(places)) else { return }
         let variables = context.process.variables
         if UserService.isAvailable(variables), try await agrees(translated("Start the agent now and at every login?")) {
-            let unit = SystemdUnit(
-                executable: try AgentProcess.executable(), home: places.home,
-                path: places.unitDirectory + "/" + SystemdUnit.name)
+            let unit = try SystemdUnit(places)
             do {
                 try await UserService.enable(unit, variables)
                 try await AgentProcess.waitUntilAnswering(

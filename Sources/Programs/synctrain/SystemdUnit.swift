@@ -4,12 +4,27 @@ import Foundation
 /// The agent's unit for the user's systemd.
 struct SystemdUnit: Equatable {
     static let name = "synctrain.service"
+    /// What prints the agent's log.
+    static let log = "journalctl --user -u synctrain"
 
     /// Absolute path of the program.
     var executable: String
     var home: String?
     /// Where the unit goes.
     var path: String
+
+    init(executable: String, home: String?, path: String) {
+        self.executable = executable
+        self.home = home
+        self.path = path
+    }
+
+    /// Of this program.
+    init(_ places: CommandEnvironment.Places) throws(ControlError) {
+        self.init(
+            executable: try AgentProcess.executable(), home: places.home,
+            path: places.unitDirectory + "/" + Self.name)
+    }
 
     /// `config/synctrain.service`, which says why, with this program's path.
     var text: String {
@@ -39,6 +54,9 @@ struct SystemdUnit: Equatable {
             """
     }
 
+    /// As of `config/synctrain-mount@.service`.
+    static func mountDescription(of folder: String) -> String { "synctrain, all files of the folder \(folder)" }
+
     /// Whether another unit of that name is there.
     func isOtherwiseInstalled() throws(ControlError) -> Bool {
         guard FileManager.default.fileExists(atPath: path) else { return false }
@@ -58,6 +76,11 @@ struct SystemdUnit: Equatable {
             return nil
         }
         return manager.fileExists(atPath: provided) ? provided : nil
+    }
+
+    /// Whether a unit of that name is there that starts the same.
+    func isInstalled(below root: String = "") -> Bool {
+        packaged(below: root) != nil || FileManager.default.contents(atPath: path) == Data(text.utf8)
     }
 
     func install() throws(ControlError) {

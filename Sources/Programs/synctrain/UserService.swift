@@ -28,6 +28,19 @@ enum UserService {
         }
     }
 
+    /// Starts the unit that is installed.
+    ///
+    /// - Throws: `failed` with what systemctl says.
+    static func start(_ variables: [String: String]) async throws {
+        try await run(["systemctl", "--user", "start", SystemdUnit.name], variables)
+    }
+
+    /// Whether the agent runs as the unit now.
+    static func isRunning(_ variables: [String: String]) async -> Bool {
+        guard isAvailable(variables) else { return false }
+        return (try? await run(["systemctl", "--user", "--quiet", "is-active", SystemdUnit.name], variables)) != nil
+    }
+
     /// Whether the user's systemd starts the agent at login.
     static func startsAtLogin(_ variables: [String: String]) async -> Bool {
         guard isAvailable(variables) else { return false }

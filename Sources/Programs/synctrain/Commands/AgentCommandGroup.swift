@@ -59,10 +59,15 @@ struct AgentStartCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let timeout = Duration.seconds(max(1, min(timeout, 3600)))
-        guard try await AgentProcess.startIfNeeded(in: context, timeout: timeout) else {
-            return try context.remark(translated("The agent is already running."))
+        switch try await AgentProcess.startIfNeeded(in: context, timeout: timeout) {
+        case .before: return try context.remark(translated("The agent is already running."))
+        case .inBackground:
+            try context.remark(translated("The agent is running. Log: \(try context.places().logFile)"))
+        case .asUnit:
+            try context.remark(
+                translated("The agent is running as the systemd user unit \(SystemdUnit.name). Log: \(SystemdUnit.log)")
+            )
         }
-        try context.remark(translated("The agent is running. Log: \(try context.places().logFile)"))
         // With a device the user knows the way.
         let facts = try await OverviewCommand.facts(context)
         guard facts.status?.devices.isEmpty == true else { return }
@@ -104,10 +109,7 @@ struct AgentInstallCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let places = try context.places()
-        let unit = SystemdUnit(
-            executable: try AgentProcess.executable(), home: places.home,
-            path: places.unitDirectory + "/" + SystemdUnit.name)
+        let unit = try SystemdUnit(try context.places())
         if let packaged = unit.packaged() {
             try context.output.print(packaged)
         } else {

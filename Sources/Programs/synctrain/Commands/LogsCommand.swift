@@ -28,9 +28,12 @@ struct LogsCommand: RunnableCommand {
         let isForPeople = context.terminal.isOutputTTY && !global.json
         if follow { return isForPeople ? try await followLines(in: context) : try await followEvents(in: context) }
         let path = try context.places().logFile
+        if await UserService.isRunning(context.process.variables) {
+            try context.remark(translated("The agent runs under systemd. Its log: \(SystemdUnit.log)"))
+        }
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw ControlError(
-                .noSuchPath, "\(path): no log. Under systemd, run journalctl --user -u synctrain.", path: path)
+                .noSuchPath, "\(path): no log. Under systemd, run \(SystemdUnit.log).", path: path)
         }
         defer { try? file.close() }
         var text = LogFileText(style: context.style)

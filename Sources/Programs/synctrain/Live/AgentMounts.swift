@@ -68,6 +68,7 @@ struct AgentMounts: Sendable {
         let unit = "synctrain-mount-\(Self.unitPart(mount.folder))-\(String(SecureRandom.uint64(), radix: 36))"
         var words = ["--user", "--quiet", "--collect", "--unit=\(unit)", "--property=Restart=on-failure"]
         words += ["--property=RestartSec=5", "--property=TimeoutStopSec=10"]
+        words.append("--description=\(SystemdUnit.mountDescription(of: mount.folder))")
         if let unmount = Mounting.find(Mounting.unmountProgram) {
             words.append("--property=ExecStopPost=-\(unmount) -u -z \(SystemdUnit.quoted(mount.directory))")
         }
