@@ -387,7 +387,7 @@ let package = Package(
                 nioCore,
                 nioPosix, serviceLifecycle,
             ]),
-        .tests(of: "AsyncTools", ["Threads", nioPosix]),
+        .tests(of: "AsyncTools", ["KernelFiles", "Threads", nioPosix]),
         .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Phrases", "Transport"]),
         .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
         .tests(

@@ -37,7 +37,12 @@ struct RandomTree {
         case 4: try? files.createDirectory(atPath: path, withIntermediateDirectories: true)
         case 5: try? files.removeItem(atPath: path)
         case 6: rename(path, tree.path(self.path()))
-        case 7: chmod(path, generator.pick([0o700, 0o755, 0o644, 0o777]))
+        case 7:
+            let permissions: mode_t = generator.pick([0o700, 0o755, 0o644, 0o777])
+            var isDirectory: ObjCBool = false
+            // Nobody but root looks into a directory without the right to.
+            _ = files.fileExists(atPath: path, isDirectory: &isDirectory)
+            chmod(path, isDirectory.boolValue ? permissions | 0o111 : permissions)
         case 8: symlink(generator.pick(["a", "../b", "nowhere"]), path)
         default: touch(path)
         }
