@@ -25,6 +25,14 @@ def program(script, *arguments, user=None):
     return subprocess.run(["sh", "-ec", script, "sh", *arguments], check=True, capture_output=True, cwd="/", **options).stdout
 
 
+def guard_of(process):
+    """The process that looks after the mount of another one."""
+    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+        children = file.read().split()
+    [guard] = [child for child in children if harness.read(f"/proc/{child}/comm") == b"mount-guard\n"]
+    return guard
+
+
 @needs_root
 def test_an_ordinary_user_mounts_reads_writes_and_unmounts(lab):
     node, agent = lab.syncthing(), plain_user(lab)
@@ -68,7 +76,14 @@ def test_an_ordinary_user_mounts_reads_writes_and_unmounts(lab):
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: directory not in harness.read("/proc/self/mountinfo").decode(), 10, "what was killed is unmounted")
     assert os.listdir(directory) == []
+    # What is mounted there again at once stays.
     agent.run("mount", "own", directory)
+    process = process_of(directory)
+    guard = guard_of(process)
+    os.kill(process, signal.SIGKILL)
+    agent.run("mount", "own", directory)
+    wait_until(lambda: not os.path.exists(f"/proc/{guard}"), 10, "the guard of the first one has ended")
+    assert program('cat "$1"/new/name', directory, user=USER) == b"mine\n"
     agent.run("unmount", directory)
     assert os.listdir(directory) == []
     wait_until(lambda: process_of(directory) is None, 10, "its process ends")

@@ -192,6 +192,8 @@ static void abort_connection(const char *device, const char *place, const char *
 // What a killed process leaves refuses every call, until somebody unmounts it. fusermount3 does for root alone where it was asked to
 // (`auto_unmount`; libfuse 3.14): it looks whether the mount is dead first, and an ordinary user's mount does not let it in.
 static void unmount_dead(const char *directory) {
+    // Somebody may have mounted there again, and numbers of devices are given out again at once.
+    if (open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0 || (errno != ENOTCONN && errno != ECONNABORTED)) _exit(0);
     for (int number = 0; number < 3; number++)
         if (open("/dev/null", O_RDWR) < 0) _exit(1);
     // The one for the end of the mount may come more than once.

@@ -9,7 +9,7 @@ package enum KernelFile {
     /// All bytes of a file.
     ///
     /// - Parameter limit: bytes that are read at most.
-    /// - Returns: nil if the file cannot be read, with the reason in `errno`.
+    /// - Returns: nil if the file cannot be read.
     package static func bytes(at path: String, limit: Int = byteLimit) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

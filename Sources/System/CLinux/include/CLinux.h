@@ -143,6 +143,6 @@ int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
 // A process that waits until the main thread of this one ends, and aborts the FUSE connection of `device` ("0:45", mounted on
 // `directory`, which /proc/self/mountinfo writes as `place`) if this process still has not ended a second later. A process that is
 // killed while one of its threads invalidates a name stays in the kernel: the thread waits for the lock of a directory, the program that
-// has that lock waits for an answer, and the kernel would end the connection only after the process. What is still mounted two seconds after
-// the end it unmounts. Call it from the main thread. The number of the process; -1 and errno.
+// has that lock waits for an answer, and the kernel would end the connection only after the process. What is still mounted a second after
+// the end, and dead, it unmounts. Call it from the main thread. The number of the process; -1 and errno.
 pid_t clinux_guard_mount(const char *device, const char *place, const char *directory);
