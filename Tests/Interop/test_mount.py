@@ -1,6 +1,7 @@
 """`synctrain mount`: all files of a folder in one tree, read by real programs; a real node holds what is not here."""
 
 import contextlib
+import ctypes
 import errno
 import hashlib
 import json
@@ -254,6 +255,31 @@ def test_who_started_a_scanner_is_refused_once(setting):
         assert file.read(10) == harness.pattern(10, 7)
 
 
+@contextlib.contextmanager
+def mapped_without_descriptor(path):
+    """A page of a file is mapped, which its process has not open, and which its table of mappings names behind the first 4 KiB."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype, library.munmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t]
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+
+    def map_page(protection, flags, descriptor):
+        place = library.mmap(None, mmap.PAGESIZE, protection, flags, descriptor, 0)
+        assert place != ctypes.c_void_p(-1).value, os.strerror(ctypes.get_errno())
+        return place
+
+    with open(path, "rb") as file:
+        places = [map_page(mmap.PROT_READ, mmap.MAP_PRIVATE, file.fileno())]
+    # New mappings come below the older ones; those of different protection stay apart.
+    for number in range(200):
+        places.append(map_page(mmap.PROT_READ if number % 2 else 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1))
+    try:
+        assert harness.read("/proc/self/maps").index(os.fsencode(path)) > 4096
+        yield
+    finally:
+        for place in places:
+            library.munmap(place, mmap.PAGESIZE)
+
+
 def test_list_and_unmount(setting):
     lab, _, agent, _, _, directory = setting
     listed = json.loads(agent.run("mount", "--list", "--json").stdout)
@@ -262,6 +288,9 @@ def test_list_and_unmount(setting):
     assert agent.try_run("mount", "films", second, "--folder", "none").returncode == 64
     agent.run("mount", "films", second)
     with open(os.path.join(second, "empty"), "rb"):
+        result = agent.try_run("unmount", second)
+        assert result.returncode != 0 and str(os.getpid()).encode() in result.stderr
+    with mapped_without_descriptor(os.path.join(second, "kept/here.bin")):
         result = agent.try_run("unmount", second)
         assert result.returncode != 0 and str(os.getpid()).encode() in result.stderr
     agent.run("unmount", second)

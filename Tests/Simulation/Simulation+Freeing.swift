@@ -159,10 +159,10 @@ extension Simulation {
     /// Who removes a file by hand and writes another one there before the agent has looked has edited it, selected or not: the
     /// agent sees a file that has changed, as a Syncthing would. Called before each step of its process.
     func supersedeWhatWasWrittenOver(by agent: SimulatedAgent) async {
-        let replaced = ledger.replaced.filter { $0.agent == agent.number }
-        guard !replaced.isEmpty, let index = agent.process?.index else { return }
-        ledger.replaced.removeAll { $0.agent == agent.number }
-        for file in replaced {
+        let files = ledger.writtenOver.filter { $0.agent == agent.number }
+        guard !files.isEmpty, let index = agent.process?.index else { return }
+        ledger.writtenOver.removeAll { $0.agent == agent.number }
+        for file in files {
             let local = try? await index.local(SimulatedAgent.folder, file.name)
             guard let local, local.status != nil, !local.file.isDeleted, await !isKnown(file.name, to: agent) else {
                 continue

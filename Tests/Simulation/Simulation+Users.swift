@@ -228,14 +228,14 @@ extension Simulation {
     /// before, the agent cannot tell. Nor does what he moved here from a name that he keeps stay: that name is deleted everywhere.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
-        ledger.removedUnseen["\(agent.number) \(name)"] = nil
+        ledger.removedLast["\(agent.number) \(name)"] = nil
         let wasMoved = ledger.movedAway[content]?.contains(agent.number) == true
         guard !agent.mayKeep(name), !wasMoved, agents.contains(where: { $0.files.holds(content) }) else {
             return ledger.supersede(content)
         }
         ledger.setAside[content, default: []].insert(agent.number)
         ledger.removedByHand["\(agent.number) \(name)"] = content
-        ledger.removedUnseen["\(agent.number) \(name)"] = content
+        ledger.removedLast["\(agent.number) \(name)"] = content
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {

@@ -202,15 +202,15 @@ struct Ledger {
     /// What the user of an agent removed from a name by hand to free its space, by agent and name.
     var removedByHand: [String: SHA256Digest] = [:]
     /// The same, until something else is written or removed there.
-    var removedUnseen: [String: SHA256Digest] = [:]
-    struct Replacing {
+    var removedLast: [String: SHA256Digest] = [:]
+    struct WritingOver {
         var agent: Int
         var name: String
         var content: SHA256Digest
     }
 
     /// What was removed from a name by hand, and another file written there, since the agent did its last step.
-    var replaced: [Replacing] = []
+    var writtenOver: [WritingOver] = []
 
     /// Notes bytes that nobody wrote before.
     mutating func wrote(_ content: SHA256Digest, at name: String, by author: Int) {
@@ -230,8 +230,8 @@ struct Ledger {
     ///
     /// - Parameter isNew: whether nothing was there.
     mutating func writesAgain(_ name: String, isNew: Bool, by agent: Int) {
-        guard let content = removedUnseen.removeValue(forKey: "\(agent) \(name)"), isNew else { return }
-        replaced.append(Replacing(agent: agent, name: name, content: content))
+        guard let content = removedLast.removeValue(forKey: "\(agent) \(name)"), isNew else { return }
+        writtenOver.append(WritingOver(agent: agent, name: name, content: content))
     }
 
     /// What must still be somewhere, oldest first.
