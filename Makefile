@@ -12,7 +12,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites dolphin file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites dolphin file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz shipped-mount-test soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -69,6 +69,13 @@ quick-unit-test: setup
 	$(TEST_PROGRAM) --no-parallel --filter 'TransportTCPTests|FileAccessTests' >$$log 2>&1 & other=$$!; \
 	$(TEST_PROGRAM) --no-parallel --filter TransportVirtualTests; status=$$?; \
 	wait $$other || status=$$?; cat $$log; rm $$log; exit $$status
+
+# Optimized, with Swift linked into it, a program does things that those of the tests do not. This one is built in half a minute.
+shipped-mount-test: debug ## the mount's program as it is installed, with the agent of the tests
+	$(RELEASE_BUILD) --static-swift-stdlib --product synctrain-mount
+	@programs=$$(mktemp -d) && cp "$(DEBUG_BIN)"/synctrain{,-watch} "$(RELEASE_BIN)/synctrain-mount" "$$programs" && \
+	SYNCTRAIN="$$programs/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider \
+	  Tests/Interop/test_mount.py Tests/Interop/test_mount_writing.py; status=$$?; rm -r "$$programs"; exit $$status
 
 # These keep all processors busy, and would make others wait for theirs. They run the programs of the last build.
 simulation-test: BOUNDED := timeout --verbose --kill-after=30 4500 stdbuf -oL

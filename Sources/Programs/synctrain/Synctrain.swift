@@ -67,7 +67,11 @@ struct Synctrain: ParsableCommand {
     static func main() async {
         // A reader that has gone is found by the write that fails.
         signal(SIGPIPE, SIG_IGN)
-        let code = await CommandRun.run(arguments: Array(CommandLine.arguments.dropFirst()), process: .live)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Of each process whose user may not raise the priority of threads, libdispatch says so in the system's log. Not sooner: a program
+        // that Swift is linked into finds its arguments by the place of the environment, which setenv(3) moves.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        let code = await CommandRun.run(arguments: arguments, process: .live)
         Glibc.exit(code)
     }
 }

@@ -5,7 +5,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,9 +13,6 @@
 #include <sys/socket.h>
 #include <sys/timex.h>
 #include <time.h>
-
-// Before `main`: of each process whose user may not raise the priority of threads, libdispatch says so in the log of the system.
-__attribute__((constructor)) static void quiet_libdispatch(void) { setenv("LIBDISPATCH_LOG", "NO", 0); }
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
     struct statx status;
