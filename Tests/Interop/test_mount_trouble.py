@@ -3,6 +3,7 @@
 import errno
 import mmap
 import os
+import platform
 import signal
 import subprocess
 import threading
@@ -253,10 +254,23 @@ def test_a_full_ignore_file_is_named(work):
     work.wait_there("old/" + "n" * 100, b"new")
 
 
-def rchar(work):
-    """The process of the mount counts the bytes that it reads."""
+def counted(work, name):
+    """What Linux counts of the process of the mount: `rchar`, the bytes that it has read, `syscr`, the calls that it took for them."""
     with open(f"/proc/{process_of(work.directory)}/io", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("rchar"))
+        return next(int(line.split()[1]) for line in file if line.startswith(f"{name}:"))
+
+
+@pytest.mark.skipif(tuple(map(int, platform.release().split(".")[:2])) < (5, 11),
+                    reason="before each write Linux asks whether the file has privileges to lose")
+def test_a_small_write_is_one_request(work):
+    path = work.path("here/small-writes")
+    with open(path, "wb", buffering=0) as file:
+        file.write(b"first")
+        before = counted(work, "syscr")
+        for _ in range(1000):
+            file.write(b"0123456789")
+        assert counted(work, "syscr") - before < 1500
+    os.unlink(path)
 
 
 def test_what_is_read_again_is_in_memory_until_it_changes(work):
@@ -271,8 +285,8 @@ def test_what_is_read_again_is_in_memory_until_it_changes(work):
                    every=0.1)
 
         def read(path=shown):
-            before = rchar(work)
-            return harness.read(path), rchar(work) - before >= size
+            before = counted(work, "rchar")
+            return harness.read(path), counted(work, "rchar") - before >= size
         assert read() == (harness.pattern(size, 1), True)
         assert read() == (harness.pattern(size, 1), False)
         assert read(shown_mapped)[0][:3] == b"one"

@@ -99,6 +99,8 @@ enum MountProgram {
         guard fuse_session_mount(raw, arguments.directory) == 0 else {
             return fail("\(arguments.directory) cannot be mounted. See the log for libfuse's reason.", arguments)
         }
+        // Before any thread says something to the kernel.
+        FirstRequest.answer(raw)
         guardMount(arguments.directory)
         let session = Invalidation.Session(raw: raw)
         var word = "ready"

@@ -3,3 +3,5 @@
 // and on 64 bit offsets have 64 bits anyway.
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
+// What the kernel and libfuse say to each other.
+#include <linux/fuse.h>
