@@ -154,8 +154,12 @@ import Testing
         }
     }
 
-    private func sliced(_ peer: Peer, _ partials: PartialBlocks, _ turns: SliceTurns? = nil) -> SlicedRequest {
-        SlicedRequest(turns: turns ?? SliceTurns { .zero }, partials: partials, isBulk: true) { try peer.answer($0) }
+    private func sliced(_ peer: Peer, _ partials: PartialBlocks, _ turns: RequestTurns<SliceWindow>? = nil)
+        -> SlicedRequest
+    {
+        SlicedRequest(turns: turns ?? RequestTurns(SliceWindow()) { .zero }, partials: partials, isBulk: true) {
+            try peer.answer($0)
+        }
     }
 
     @Test func aBlockComesInSlicesEachOnce() async throws {
@@ -180,7 +184,8 @@ import Testing
     @Test func whatCameOfASliceIsNotAskedForAgain() async throws {
         let peer = Peer(byteCount: 100_000)
         let partials = PartialBlocks()
-        let request = SlicedRequest(turns: SliceTurns { .zero }, partials: partials, isBulk: false) { slice in
+        let request = SlicedRequest(turns: RequestTurns(SliceWindow()) { .zero }, partials: partials, isBulk: false) {
+            slice in
             let bytes = try peer.answer(slice)
             guard slice.offset > 0 else { return bytes }
             throw RequestError.cutShort(bytes.getSlice(at: bytes.readerIndex, length: 1000) ?? ByteBuffer())
@@ -196,7 +201,7 @@ import Testing
     }
 
     @Test func aLinkThatIsGoneIsNoCancellation() async throws {
-        let turns = SliceTurns { .zero }
+        let turns = RequestTurns(SliceWindow()) { .zero }
         turns.close()
         let peer = Peer(byteCount: 100_000)
         await #expect(throws: RequestError.linkLost) {
@@ -213,7 +218,7 @@ import Testing
     /// With room for one slice at a time, the urgent goes first, and blocks in the order in which they were begun,
     /// whenever their slices came to wait.
     @Test func theUrgentGoesFirstAndThenWhatWasBegunFirst() async throws {
-        let turns = SliceTurns { .zero }
+        let turns = RequestTurns(SliceWindow()) { .zero }
         let order = Order()
         let (isUnderWay, isQueued, isDone) = (Signal(), Signal(), Signal())
         try await withThrowingDiscardingTaskGroup { group in

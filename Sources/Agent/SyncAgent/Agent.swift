@@ -194,6 +194,9 @@ package final class Agent: Service, Sendable {
     ) -> FetchEnvironment {
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
+        let window = Int(clamping: configuration.fetch.windowByteCount)
+        // A quarter is kept for what a person waits for.
+        let budget = Budget(limit: window, reserve: window / 4)
         return FetchEnvironment(
             sessions: { devices.sources($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
@@ -204,7 +207,7 @@ package final class Agent: Service, Sendable {
                 return isSought
             },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
-            budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: .singleton,
+            budget: budget, threads: .singleton,
             time: time, settings: settings, downloads: downloads)
     }
 

@@ -421,7 +421,7 @@ package struct BlockFetch: Sendable {
                 isFromTemporary: assignment.isFromTemporary, weakHash: block.weakHash,
                 blockIndex: Int32(clamping: index))
             do {
-                let bytes = try await environment.budget.withUnits(Int(block.size)) {
+                let bytes = try await environment.budget.withUnits(Int(block.size), isUrgent: !isBulk) {
                     try await session.request(request, isBulk: isBulk)
                 }
                 guard bytes.readableBytes == Int(block.size) else { return .failed(assignment, .wrongBytes) }

@@ -6,6 +6,7 @@ import LinkSecurity
 import Logging
 import NIOCore
 import Phrases
+import SyncDecisions
 import Synchronization
 import Transport
 
@@ -70,7 +71,10 @@ package final class PeerSession: BlockSource {
     /// Open once the peer was sent what this device shares on this link, or that the link carries requests only.
     private let configSent = Latch()
     private let roles = AsyncStream.makeStream(of: RoleStanding.Given.self, bufferingPolicy: .bufferingNewest(8))
-    private let turns: SliceTurns
+    /// Of slow links, whose blocks come in slices.
+    private let turns: RequestTurns<SliceWindow>
+    /// Of the others, for what nobody waits for.
+    private let bulkTurns: RequestTurns<BlockWindow>
     private let partials: PartialBlocks
     private let limits: LinkLimits?
     private let gauge = LinkGauge()
@@ -97,7 +101,8 @@ package final class PeerSession: BlockSource {
         self.logger = logger
         self.partials = partials
         self.limits = limits
-        turns = SliceTurns(rate: rate, now: time.monotonic)
+        turns = RequestTurns(SliceWindow(rate: rate), now: time.monotonic)
+        bulkTurns = RequestTurns(BlockWindow(), now: time.monotonic)
         let isSlow = link.information.kind.isSlow
         let makeExchange = { @Sendable [peer = link.peer] in
             LinkExchange(local: localDevice, peer: peer, isSlow: isSlow, time: time, logger: logger)
@@ -166,37 +171,57 @@ package final class PeerSession: BlockSource {
     package var kind: LinkKind { information.kind }
 
     /// Bytes per second that came of what was asked for in slices; nil while nothing is known.
-    package var rate: Double? { turns.rate }
+    package var rate: Double? { turns.window.rate }
 
     /// Bytes per second that came when the link was busy last; nil if it never was.
-    var carriedRate: Double? { gauge.lastRate ?? turns.rate }
+    var carriedRate: Double? { gauge.lastRate ?? turns.window.rate }
 
     package var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 
-    /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
-    /// that still comes is dropped.
+    /// Asks for one block, in slices where that is of use; bulk so that what a person waits for is answered soon all the same.
+    /// Throws `RequestError`, or `CancellationError`; then an answer that still comes is dropped.
     package func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
         let byteCount = Int(max(0, request.size))
-        await limits?.waitToAsk(byteCount)
+        if information.kind.isSlow, state.withLock({ $0.answersSlices }) {
+            try await waitToAsk(byteCount, isUrgent: !isBulk)
+            let sliced = SlicedRequest(turns: turns, partials: partials, isBulk: isBulk) { try await self.ask($0) }
+            return try await sliced.run(request)
+        }
+        guard isBulk, !information.kind.isSlow else { return try await whole(request, byteCount, isUrgent: !isBulk) }
+        do {
+            return try await bulkTurns.withSlice(atMost: byteCount, bulkTurns.ticket(isBulk: true)) { _ in
+                try await whole(request, byteCount, isUrgent: false)
+            }
+        } catch is CancellationError where !Task.isCancelled {
+            // Who is refused a turn without having been cancelled has lost its link.
+            throw RequestError.linkLost
+        }
+    }
+
+    /// How many requests that nobody waits for wait for their turn.
+    var waitingBulkCount: Int { bulkTurns.waitingCount }
+
+    private func whole(_ request: BlockRequest, _ byteCount: Int, isUrgent: Bool) async throws -> ByteBuffer {
+        try await waitToAsk(byteCount, isUrgent: isUrgent)
+        do {
+            return try await ask(request)
+        } catch RequestError.cutShort(let part) {
+            // A slow link that takes over need not bring it again.
+            if let hash = request.hash, state.withLock({ $0.answersSlices }) {
+                var block = partials.take(hash, byteCount: byteCount)
+                block.put(part, at: 0)
+                partials.keep(block, hash: hash)
+            }
+            throw RequestError.linkLost
+        }
+    }
+
+    private func waitToAsk(_ byteCount: Int, isUrgent: Bool) async throws {
+        await limits?.waitToAsk(byteCount, isUrgent: isUrgent)
         guard isOpen else {
             limits?.didNotAsk(byteCount)
             throw RequestError.linkLost
         }
-        guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else {
-            do {
-                return try await ask(request)
-            } catch RequestError.cutShort(let part) {
-                // A slow link that takes over need not bring it again.
-                if let hash = request.hash, state.withLock({ $0.answersSlices }) {
-                    var block = partials.take(hash, byteCount: byteCount)
-                    block.put(part, at: 0)
-                    partials.keep(block, hash: hash)
-                }
-                throw RequestError.linkLost
-            }
-        }
-        let sliced = SlicedRequest(turns: turns, partials: partials, isBulk: isBulk) { try await self.ask($0) }
-        return try await sliced.run(request)
     }
 
     private func ask(_ request: BlockRequest) async throws -> ByteBuffer {
@@ -572,6 +597,7 @@ package final class PeerSession: BlockSource {
             return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
         }
         turns.close()
+        bulkTurns.close()
         answered.notify()
         keepWaiters.fail(RequestError.linkLost)
         reachWaiters.fail(RequestError.linkLost)

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Keeps the blocks that go one way over all limited links within the rate of the moment.
 ///
-/// Those that wait are served in their order. What is small and must not wait, such as indexes and requests, is charged and
+/// Those that wait are served in their order, the urgent before all others. What is small and must not wait, such as indexes and requests, is charged and
 /// goes at once.
 package final class RateLimiter: Sendable {
     /// How long a waiting one goes by a rate that may have changed by the clock.
@@ -29,9 +29,9 @@ package final class RateLimiter: Sendable {
     func limitsChanged() { changed.notify() }
 
     /// Returns when so many bytes may go, or when the task is cancelled.
-    package func wait(for byteCount: Int) async {
+    package func wait(for byteCount: Int, isUrgent: Bool = false) async {
         guard rate() != nil else { return }
-        guard await turn.take(1) else { return }
+        guard await turn.take(1, isUrgent: isUrgent) else { return }
         defer { turn.give(1) }
         while !Task.isCancelled, let pause = take(byteCount) {
             await changed.wait(atMost: min(pause, Self.longestNap), clock: time.clock)
@@ -92,8 +92,8 @@ package struct LinkLimits: Sendable {
     func waitToSend(_ byteCount: Int) async {
         for part in parts where part.holds() { await part.up.wait(for: byteCount) }
     }
-    func waitToAsk(_ byteCount: Int) async {
-        for part in parts where part.holds() { await part.down.wait(for: byteCount) }
+    func waitToAsk(_ byteCount: Int, isUrgent: Bool = false) async {
+        for part in parts where part.holds() { await part.down.wait(for: byteCount, isUrgent: isUrgent) }
     }
     func didNotAsk(_ byteCount: Int) {
         for part in parts where part.holds() { part.down.giveBack(byteCount) }

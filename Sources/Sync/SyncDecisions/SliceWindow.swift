@@ -5,7 +5,7 @@ import BlockExchange
 /// A slice is what the link carries in a fifth of a second, and two of them are under way, at most 48 KiB: so long waits
 /// what is asked for next, and so much comes in vain when somebody no longer wants it. Smaller ones would cost more
 /// requests; a link that goes takes no slice with it, as the first bytes of one are kept.
-package struct SliceWindow: Sendable {
+package struct SliceWindow: RequestWindow {
     package static let smallestSlice = 4 << 10
     static let largestSlice = 24 << 10
 

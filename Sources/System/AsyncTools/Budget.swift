@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A limit that many tasks share, in bytes or in turns: who wants more than is left waits in line.
+/// A limit that many tasks share, in bytes or in turns: who wants more than is left waits in line, behind those who are urgent.
 package final class Budget: Sendable {
     private struct Waiter {
         var id: Int
         var count: Int
+        var isUrgent: Bool
         var continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -13,59 +14,78 @@ package final class Budget: Sendable {
         var waiters: [Waiter] = []
         var nextID = 0
         var isClosed = false
+
+        /// Takes out those at the head of the line for whom there is enough.
+        mutating func admit(reserve: Int) -> [Waiter] {
+            var admitted: [Waiter] = []
+            while let first = waiters.first, first.count <= available - (first.isUrgent ? 0 : reserve) {
+                available -= first.count
+                admitted.append(waiters.removeFirst())
+            }
+            return admitted
+        }
     }
 
     private let limit: Int
+    private let reserve: Int
     private let state: Mutex<State>
 
-    package init(limit: Int) {
+    /// - Parameter reserve: how much of the limit is for those who are urgent only.
+    package init(limit: Int, reserve: Int = 0) {
         self.limit = limit
+        self.reserve = min(max(0, reserve), limit)
         state = Mutex(State(available: limit))
     }
 
-    /// Takes `count` units of the budget (all of it, if it is less) for as long as `body` runs.
+    /// Takes `count` units of the budget (all that there can be, if it is less) for as long as `body` runs.
     ///
     /// - Throws: what `body` throws; `CancellationError` if the task is cancelled before `body` begins.
     package func withUnits<Result>(
-        _ count: Int, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+        _ count: Int, isUrgent: Bool = false, isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Result
     ) async throws -> Result {
-        let count = min(count, limit)
-        guard await take(count) else { throw CancellationError() }
+        let count = min(count, isUrgent ? limit : limit - reserve)
+        guard await take(count, isUrgent: isUrgent) else { throw CancellationError() }
         defer { give(count) }
         return try await body()
     }
 
     /// Takes `count` units, waiting in line for them; false if the task was cancelled or the budget closed.
-    package func take(_ count: Int) async -> Bool {
+    package func take(_ count: Int, isUrgent: Bool = false) async -> Bool {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let outcome: Bool? = state.withLock { state in
-                    if Task.isCancelled || state.isClosed { return false }
-                    if state.waiters.isEmpty, state.available >= count {
-                        state.available -= count
-                        return true
-                    }
-                    state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
-                    return nil
+                let waiter = Waiter(id: id, count: count, isUrgent: isUrgent, continuation: continuation)
+                let ready: [Waiter]? = state.withLock { state in
+                    if Task.isCancelled || state.isClosed { return nil }
+                    let firstOther = isUrgent ? state.waiters.firstIndex { !$0.isUrgent } : nil
+                    state.waiters.insert(waiter, at: firstOther ?? state.waiters.endIndex)
+                    return state.admit(reserve: reserve)
                 }
-                if let outcome { continuation.resume(returning: outcome) }
+                guard let ready else { return continuation.resume(returning: false) }
+                for waiter in ready { waiter.continuation.resume(returning: true) }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            // Those behind it may want less.
+            let (waiter, ready) = state.withLock { state in
+                let waiter = state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+                return (waiter, waiter == nil ? [] : state.admit(reserve: reserve))
             }
             waiter?.continuation.resume(returning: false)
+            for waiter in ready { waiter.continuation.resume(returning: true) }
         }
     }
+
+    /// How many wait in line.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     /// Takes `count` units if they are free now and nobody waits for some.
     func takeIfFree(_ count: Int) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.waiters.isEmpty, state.available >= count else { return false }
+            guard !state.isClosed, state.waiters.isEmpty, state.available - reserve >= count else { return false }
             state.available -= count
             return true
         }
@@ -74,12 +94,7 @@ package final class Budget: Sendable {
     package func give(_ count: Int) {
         let ready = state.withLock { state in
             state.available += count
-            var ready: [Waiter] = []
-            while let first = state.waiters.first, first.count <= state.available {
-                state.available -= first.count
-                ready.append(state.waiters.removeFirst())
-            }
-            return ready
+            return state.admit(reserve: reserve)
         }
         for waiter in ready { waiter.continuation.resume(returning: true) }
     }

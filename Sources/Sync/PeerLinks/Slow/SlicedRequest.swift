@@ -14,7 +14,7 @@ struct SlicedRequest: Sendable {
     /// Slices of one block that are asked for at the same time: as many as a window holds.
     private static let slicesAtOnce = 2
 
-    let turns: SliceTurns
+    let turns: RequestTurns<SliceWindow>
     let partials: PartialBlocks
     let isBulk: Bool
     /// Asks the peer for some bytes. Throws `RequestError` or `CancellationError`.
@@ -38,7 +38,7 @@ struct SlicedRequest: Sendable {
         return work.block.bytes
     }
 
-    private func whole(_ request: BlockRequest, _ ticket: SliceTurns.Ticket) async throws -> ByteBuffer {
+    private func whole(_ request: BlockRequest, _ ticket: RequestTurns<SliceWindow>.Ticket) async throws -> ByteBuffer {
         do {
             return try await turns.withSlice(atMost: Int(request.size), ticket) { _ in try await ask(request) }
         } catch {
@@ -46,7 +46,9 @@ struct SlicedRequest: Sendable {
         }
     }
 
-    private func getSlices(of request: BlockRequest, _ work: Work, _ ticket: SliceTurns.Ticket) async throws {
+    private func getSlices(of request: BlockRequest, _ work: Work, _ ticket: RequestTurns<SliceWindow>.Ticket)
+        async throws
+    {
         while let count = work.unclaimedCount {
             try await turns.withSlice(atMost: count, ticket) { count in
                 // Others may have claimed it meanwhile.

@@ -2,9 +2,9 @@ import BlockExchange
 import SyncDecisions
 import Synchronization
 
-/// Who may ask for how much over one slow link: what a person waits for goes before what is to be here some day, and what
-/// was begun first before what was begun later, so that blocks get done one after the other.
-final class SliceTurns: Sendable {
+/// Who may ask for how much over one link: what a person waits for goes before what is to be here some day, and what was begun
+/// first before what was begun later, so that blocks get done one after the other.
+final class RequestTurns<Window: RequestWindow>: Sendable {
     /// A place in line, kept for all slices of a block.
     struct Ticket: Comparable, Sendable {
         fileprivate var isBulk: Bool
@@ -23,24 +23,25 @@ final class SliceTurns: Sendable {
     }
 
     private struct State {
-        var window: SliceWindow
+        var window: Window
         /// In the order of their tickets.
         var waiters: [Waiter] = []
         var nextID = 0
         var isClosed = false
+
+        init(window: Window) { self.window = window }
     }
 
     private let state: Mutex<State>
     private let now: @Sendable () -> MonotonicTime
 
-    /// - Parameter rate: bytes per second of an earlier link of the same kind to the same device, if there was one.
-    init(rate: Double? = nil, now: @escaping @Sendable () -> MonotonicTime) {
-        state = Mutex(State(window: SliceWindow(rate: rate)))
+    init(_ window: Window, now: @escaping @Sendable () -> MonotonicTime) {
+        state = Mutex(State(window: window))
         self.now = now
     }
 
-    /// Bytes per second of what was asked for; nil while nothing is known.
-    var rate: Double? { state.withLock { $0.window.rate } }
+    /// How much has been under way, and how fast it came.
+    var window: Window { state.withLock { $0.window } }
 
     /// A place behind all who have one, but before all bulk if this is none.
     func ticket(isBulk: Bool) -> Ticket {
@@ -105,7 +106,7 @@ final class SliceTurns: Sendable {
     }
 
     /// Changes the window, and lets those go ahead for whom there is room then.
-    private func finish(_ change: (inout SliceWindow) -> Void) {
+    private func finish(_ change: (inout Window) -> Void) {
         let ready = state.withLock { state in
             change(&state.window)
             var ready: [(Waiter, Int)] = []
