@@ -247,7 +247,7 @@ package final class Agent: Service, Sendable {
                     }
                 }
                 group.addTask {
-                    await self.networks.run(clock: self.setup.time.clock) {
+                    await self.networks.run(clock: self.setup.time.clock, logger: self.setup.logger) {
                         for device in self.devices.all { await device.networkChanged() }
                         await self.reach?.networkChanged()
                     }

@@ -29,6 +29,9 @@ int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
 int clinux_network_events(void) {
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (descriptor < 0) return -1;
+    // More events than its buffer holds are no error for the reader, which asks the system for what is there in any case.
+    int is_on = 1;
+    setsockopt(descriptor, SOL_NETLINK, NETLINK_NO_ENOBUFS, &is_on, sizeof is_on);
     struct sockaddr_nl address = {
         .nl_family = AF_NETLINK,
         .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
