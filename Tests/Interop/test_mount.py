@@ -7,6 +7,7 @@ import hashlib
 import json
 import mmap
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -173,6 +174,17 @@ def test_a_present_file_is_read_by_its_descriptor(setting):
         links = {os.readlink(f"/proc/{mounted(directory)}/fd/{number}")
                  for number in os.listdir(f"/proc/{mounted(directory)}/fd")}
         assert os.path.join(local, "kept/here.bin") in links
+
+
+def test_more_present_files_can_be_open_than_the_soft_limit_says(setting):
+    lab, _, agent, _, _, _ = setting
+    directory = lab.path("limited")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    agent.run("mount", "films", directory, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)))
+    with contextlib.ExitStack() as stack:
+        stack.callback(agent.run, "unmount", directory)
+        files = [stack.enter_context(open(os.path.join(directory, "kept/here.bin"), "rb")) for _ in range(100)]
+        assert all(file.read(4) == harness.pattern(4, 3) for file in files)
 
 
 def test_extended_attributes(setting):

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import KernelFiles
@@ -23,5 +24,24 @@ struct KernelFileTests {
         #expect(KernelFile.bytes(at: "/proc/self/no such file") == nil)
         // A directory can be opened, but not read.
         #expect(KernelFile.bytes(at: "/proc/self") == nil)
+    }
+
+    /// Who asks whether a thread has ended must not take every error for that.
+    @Test(arguments: [("/proc/self/no such file", true), ("/proc/self", false), ("/proc/self/comm/x", false)])
+    func whatIsAbsentIsToldFromWhatCannotBeRead(path: String, isAbsent: Bool) {
+        let failure = #expect(throws: KernelFile.Failure.self) { try KernelFile.read(path) }
+        #expect(failure?.isAbsence == isAbsent)
+    }
+
+    @Test func aProcessThatHasEndedIsAbsent() throws {
+        var child = pid_t()
+        var words = [strdup("/bin/true"), nil]
+        defer { free(words[0]) }
+        try #require(posix_spawn(&child, "/bin/true", nil, nil, &words, nil) == 0)
+        let path = "/proc/\(child)/status"
+        _ = try KernelFile.read(path)
+        while waitpid(child, nil, 0) < 0, errno == EINTR {}
+        let failure = #expect(throws: KernelFile.Failure.self) { try KernelFile.read(path) }
+        #expect(failure?.isAbsence == true)
     }
 }

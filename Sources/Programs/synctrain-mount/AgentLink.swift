@@ -305,8 +305,13 @@ enum Clock {
 enum Caller {
     static func isDying(_ thread: pid_t) -> Bool {
         guard thread > 0 else { return false }
-        // A thread that is gone waits for nothing.
-        return KernelFile.text(at: "/proc/\(thread)/status").map { Callers.isDying(status: $0) } ?? true
+        do {
+            return Callers.isDying(
+                status: String(decoding: try KernelFile.read("/proc/\(thread)/status"), as: UTF8.self))
+        } catch {
+            // A thread that is gone waits for nothing; one of which nothing can be read just now may.
+            return error.isAbsence
+        }
     }
 
     /// The process group; 0 if nobody knows.

@@ -61,6 +61,8 @@ enum MountProgram {
     }
 
     private static func run(_ arguments: Arguments) -> CInt {
+        // Each open file that is present or written is a descriptor.
+        DescriptorLimit.raise()
         // Before any thread: one thread takes these.
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -16,6 +16,7 @@ import Reachability
 import ServiceLifecycle
 import SyncAgent
 import SyncDecisions
+import Threads
 import Transport
 import TransportBluetooth
 import TransportTCP
@@ -34,7 +35,8 @@ enum AgentProgram {
             try places.createDirectories()
             let lock = try AgentLock.take(places)
             defer { withExtendedLifetime(lock) {} }
-            raiseDescriptorLimit()
+            // Many small files are open at once while they are made durable together.
+            DescriptorLimit.raise()
             shareHeaps()
             let file = ConfigurationFile(places)
             let configuration = try file.load()
@@ -196,14 +198,6 @@ enum AgentProgram {
             ])
         }
         return Logger(label: "synctrain")
-    }
-
-    /// Many small files are open at once while they are made durable together; the usual limit of 1,024 is low for it.
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = min(limit.rlim_max, 65_536)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 
