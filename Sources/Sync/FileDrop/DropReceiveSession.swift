@@ -189,9 +189,9 @@ package final class DropReceiveSession: DeviceDropReceiver {
                 accepted: accepted, conversation: conversation, environment: environment
             ).run()
         case .offer(let id, let device):
+            defer { state.withLock { $0.offers[id] = nil } }
             let cancellation = state.withLock { $0.offers[id]?.cancellation }
             guard let cancellation, !cancellation.isCancelled else { return nil }
-            defer { state.withLock { $0.offers[id] = nil } }
             received = try await IncomingDrop(
                 id: id, device: device, directory: directory, cancellation: cancellation, wasAccepted: wasAccepted,
                 accepted: accepted, conversation: conversation, environment: environment
