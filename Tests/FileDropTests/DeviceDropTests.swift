@@ -49,4 +49,52 @@ import Testing
         defer { running.cancel() }
         while !session.offered(number(), by: Self.device) { await Task.yield() }
     }
+
+    /// A file of 10 bytes, of which fewer can be read or none.
+    private struct DamagedSource: DropSource {
+        var name: String { "a.txt" }
+        var size: Int64 { 10 }
+        let result: Result<[UInt8], any Error>
+
+        func digest() async throws -> SHA256Digest { SHA256.digest([1]) }
+
+        func read(_ range: Range<Int64>) async throws -> [UInt8] { try result.get() }
+    }
+
+    private func drop(_ result: Result<[UInt8], any Error>) -> OutgoingDrop {
+        OutgoingDrop(
+            DamagedSource(result: result), digest: SHA256.digest([1]), to: Self.device, linkLimit: .seconds(10),
+            conversation: conversation, environment: environment)
+    }
+
+    /// The receiver asks for all bytes, and says that it has failed when it does not get them.
+    private func ask(_ drop: OutgoingDrop) async {
+        let data = DeviceDropMessage(.data, drop.id)
+        let answer = await drop.serve(data, data.request(offset: 0, size: 10))
+        #expect(answer.code == .noSuchFile)
+        let end = DeviceDropMessage(.end, drop.id, end: .failed)
+        _ = await drop.serve(end, end.request())
+    }
+
+    @Test(
+        arguments: [
+            (.failure(FileAccessError(.io, .read, path: "a.txt")), .failed),
+            (.failure(ControlError(.timeout, "Slow.")), .timeout), (.success([1, 2, 3]), .digestDiffers),
+        ] as [(Result<[UInt8], any Error>, ControlError.Code)])
+    func theSenderReadsWhyItsOwnFileCannotBeRead(
+        _ result: Result<[UInt8], any Error>, _ code: ControlError.Code
+    ) async throws {
+        let drop = drop(result)
+        await ask(drop)
+        let error = await #expect(throws: ControlError.self) { try await drop.run() }
+        #expect(error?.code == code && error?.message.contains("other device") == false)
+    }
+
+    /// The link that asked is gone: what it asked for is asked for over the next one.
+    @Test func aReadThatIsCancelledEndsNothing() async throws {
+        let drop = drop(.failure(CancellationError()))
+        await ask(drop)
+        let error = await #expect(throws: ControlError.self) { try await drop.run() }
+        #expect(error?.message.contains("other device") == true, "as it said itself")
+    }
 }

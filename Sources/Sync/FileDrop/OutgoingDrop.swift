@@ -80,8 +80,7 @@ package final class OutgoingDrop: DeviceDropSource {
             let (end, overflow) = request.offset.addingReportingOverflow(Int64(request.size))
             guard !overflow, request.size > 0, Int(request.size) <= Self.pieceLimit, request.offset >= 0,
                 // bounded: checked to be in order, above
-                end <= source.size, let bytes = await read(request.offset..<end),
-                bytes.count == Int(request.size)
+                end <= source.size, let bytes = await read(request.offset..<end)
             else { return BlockAnswer(.noSuchFile) }
             report(upTo: end)
             return BlockAnswer(ByteBuffer(bytes: bytes))
@@ -90,12 +89,18 @@ package final class OutgoingDrop: DeviceDropSource {
         }
     }
 
+    /// All bytes of a range; nil if they cannot be read, which ends the transfer unless the link that asks is what ended.
     private func read(_ range: Range<Int64>) async -> [UInt8]? {
         do {
-            return try await source.read(range)
+            let bytes = try await source.read(range)
+            guard bytes.count == range.count else { throw Self.changed(source.name) }
+            return bytes
+        } catch is CancellationError {
+            return nil
         } catch {
             // What the receiver says then is only that it got no more.
-            state.withLock { $0.failure = $0.failure ?? error as? ControlError }
+            let failure = ControlError(describing: error, path: source.name)
+            state.withLock { $0.failure = $0.failure ?? failure }
             conversation.wake.notify()
             return nil
         }
@@ -205,14 +210,16 @@ package final class OutgoingDrop: DeviceDropSource {
         case .noSpace:
             throw ControlError(
                 .noSpace, "The other device has not enough space for \(source.name); free some space there.")
-        case .digestDiffers:
-            throw ControlError(
-                .digestDiffers, "\(source.name) changed while it was being sent; send it again.", isRetryable: true)
+        case .digestDiffers: throw Self.changed(source.name)
         case .failed:
             throw ControlError(
                 .dropFailed, "The other device could not store \(source.name); see the message there.",
                 isRetryable: true)
         }
+    }
+
+    private static func changed(_ file: String) -> ControlError {
+        ControlError(.digestDiffers, "\(file) changed while it was being sent; send it again.", isRetryable: true)
     }
 
     package static func unreachable(_ peer: DropPeer) -> ControlError {
