@@ -191,6 +191,59 @@ import Testing
         #expect(try place.root.list(RelativePath(parsing: ".stversions")).isEmpty)
     }
 
+    /// Fails where something of this name is to be removed: a file gets another name first.
+    private final class Stubborn: DiskInterposer {
+        let name: String
+
+        init(_ name: String) { self.name = name }
+
+        func verdict(on change: DiskChange) -> DiskVerdict {
+            switch change {
+            case .rename(_, name, _, _, _), .removeDirectory(_, name): .fail(EIO)
+            default: .proceed
+            }
+        }
+    }
+
+    /// Whatever comes after it, in the same directory, below it and beside it.
+    @Test(arguments: [("b~20261121-203152", false), ("b~20261121-203152", true), ("d", false)])
+    func whatCannotBeRemovedHoldsUpNothingElse(_ name: String, isExpiring: Bool) throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: .simple, cleanoutDays: 10)
+        let paths = try ["a", "b", "c", "d/b", "d/c", "e/b", "e/c"].map { name in
+            let path = try place.write(name, name)
+            try place.archive(settings).take(path, expecting: place.status(path))
+            return path
+        }
+        let root = try RootDirectory(path: place.directory + "/folder", interposer: Stubborn(name))
+        let now = place.now + 11 * 86_400
+        let archive = try #require(
+            try VersionArchive.open(of: root, settings, isCreating: false, now: now, utcOffset: { _ in 3600 }))
+        let error = #expect(throws: FileAccessError.self) {
+            if isExpiring { try archive.expire(paths) } else { try archive.clean() }
+        }
+        #expect(error?.code == .io)
+        #expect(Set(place.files("folder/.stversions").values) == (name == "d" ? [] : ["b", "d/b", "e/b"]))
+        #expect(Set(try archive.root.list(nil).compactMap(\.name)) == (name == "d" ? ["d"] : [name, "d", "e"]))
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may read everything"))
+    func aDirectoryThatCannotBeReadHoldsUpNothingElse() throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: .simple, cleanoutDays: 10)
+        for name in ["a/x", "b/x", "c/x"] {
+            let path = try place.write(name, name)
+            try place.archive(settings).take(path, expecting: place.status(path))
+        }
+        let closed = place.directory + "/folder/.stversions/b"
+        try #require(chmod(closed, 0) == 0)
+        place.now += 11 * 86_400
+        let archive = try place.archive(settings)
+        #expect(throws: FileAccessError.self) { try archive.clean() }
+        try #require(chmod(closed, 0o700) == 0)
+        #expect(Set(place.files("folder/.stversions").values) == ["b/x"])
+    }
+
     @Test func aTrashcanIsEmptiedByDays() throws {
         let place = try Place()
         // The disk's own clock counts as well.

@@ -247,47 +247,69 @@ package struct VersionArchive: Sendable {
 
     /// Lets go what the rules do not keep of these names.
     ///
-    /// - Throws: `FileAccessError`; what was removed before stays removed.
+    /// - Throws: `FileAccessError`, the first, after all else was done.
     package func expire(_ names: some Sequence<RelativePath>) throws {
         guard rules?.isTagging == true else { return }
+        var failure: (any Error)?
         for (directory, names) in Dictionary(grouping: names, by: \.parent) {
             let wanted = Set(names.map(\.text))
-            for (_, versions) in try list(directory, isWanted: wanted.contains).versions { try drop(versions) }
+            do {
+                let listing = try list(directory, isWanted: wanted.contains)
+                for (_, versions) in listing.versions { drop(versions, &failure) }
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
     }
 
     /// Lets go what the rules do not keep, and what is left of copies that were cut short; then empty directories.
     ///
-    /// - Throws: `FileAccessError`; what was removed before stays removed.
+    /// - Throws: `FileAccessError`, the first, after all else was done.
     package func clean() throws {
         guard rules != nil else { return }
-        try clean(nil)
+        var failure: (any Error)?
+        clean(nil, &failure)
+        if let failure { throw failure }
     }
 
-    private func clean(_ directory: RelativePath?) throws {
-        let listing = try list(directory)
-        for (_, versions) in listing.versions { try drop(versions) }
+    private func clean(_ directory: RelativePath?, _ failure: inout (any Error)?) {
+        let listing: Listing
+        do {
+            listing = try list(directory)
+        } catch {
+            return failure = failure ?? error
+        }
+        for (_, versions) in listing.versions { drop(versions, &failure) }
         for child in listing.directories {
-            try clean(child)
+            clean(child, &failure)
             do {
                 try root.removeDirectory(child, durability: .deferred)
             } catch {
-                guard error.code == .directoryNotEmpty else { throw error }
+                if error.code != .directoryNotEmpty { failure = failure ?? error }
             }
         }
-        for entry in try root.list(directory) where entry.type == .regular {
-            guard let name = entry.name, let path = try? directory?.appending(name) ?? RelativePath(parsing: name),
-                path.isTemporary
-            else { continue }
-            _ = try root.removeTemporary(path)
+        do {
+            for entry in try root.list(directory) where entry.type == .regular {
+                guard let name = entry.name, let path = try? directory?.appending(name) ?? RelativePath(parsing: name),
+                    path.isTemporary
+                else { continue }
+                _ = try root.removeTemporary(path)
+            }
+        } catch {
+            failure = failure ?? error
         }
     }
 
-    private func drop(_ versions: [Version]) throws {
+    private func drop(_ versions: [Version], _ failure: inout (any Error)?) {
         guard let rules else { return }
         let ages = versions.map { now.subtractingClamped($0.archived) }
         for index in rules.dropped(ages: ages) {
-            try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
+            do {
+                try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
+            } catch {
+                failure = failure ?? error
+            }
         }
     }
 }
