@@ -163,6 +163,28 @@ import Testing
         #expect(agenda.dueScans.isEmpty)
     }
 
+    @Test func `too many names that wait are not kept, and become a look at everything when they are due`() throws {
+        let limit = FolderAgenda.pathLimit
+        let paths = try (0..<2 * limit).map { try path("f\($0)") }
+        var (reported, later, gone) = (settled(), settled(), settled())
+        // A whole scan of a large folder takes nothing off the agenda meanwhile.
+        for first in stride(from: 0, to: paths.count, by: 500) {
+            let some = paths[first..<first + 500]
+            reported.scanReported(some, at: .zero)
+            later.scan(some, at: .seconds(3))
+            gone.scanGone(some, at: .seconds(3))
+            #expect(reported.reported.paths.count <= limit)
+            #expect(later.laterScans.paths.count <= limit)
+            #expect(gone.goneScans.paths.count <= limit)
+        }
+        let look = reported.nextLook(at: .zero)
+        #expect(look == .at(nil))
+        var looks = [later.nextLook(at: .seconds(2)), later.nextLook(at: .seconds(3)), later.nextLook(at: .seconds(3))]
+        #expect(looks == [.wait(until: .seconds(3)), .at(nil), .wait(until: nil)])
+        looks = [gone.nextLook(at: .seconds(2)), gone.nextLook(at: .seconds(3)), gone.nextLook(at: .seconds(3))]
+        #expect(looks == [.wait(until: .seconds(3)), .at(nil), .wait(until: nil)])
+    }
+
     @Test func `the next look comes after the interval, counted from the last`() {
         var agenda = settled(rescan: .seconds(60))
         var looks: [FolderAgenda.Look] = []

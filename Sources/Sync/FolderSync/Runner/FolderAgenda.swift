@@ -30,6 +30,20 @@ package struct FolderAgenda: Sendable {
         case everything
     }
 
+    /// Names that wait to be looked at; once they are too many to be kept, all that the folder has.
+    struct WaitingNames {
+        private(set) var paths: Set<RelativePath> = []
+        private(set) var areAll = false
+
+        var isEmpty: Bool { paths.isEmpty && !areAll }
+
+        mutating func add(_ new: some Sequence<RelativePath>) {
+            guard !areAll else { return }
+            paths.formUnion(new)
+            if paths.count > FolderAgenda.pathLimit { (paths, areAll) = ([], true) }
+        }
+    }
+
     /// More changed names than this are looked at by a scan, or a pull, of everything.
     package static let pathLimit = 2000
     /// How long what was reported waits for what belongs to it, and how long at most while more is reported all the time.
@@ -55,16 +69,16 @@ package struct FolderAgenda: Sendable {
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
-    private var laterScans: Set<RelativePath> = []
+    private(set) var laterScans = WaitingNames()
     private var laterScansDue: MonotonicTime?
     /// Names that were reported, and to which more may belong.
-    private var reported: Set<RelativePath> = []
+    private(set) var reported = WaitingNames()
     /// When the first and the last of them were.
     private var reports: (first: MonotonicTime, last: MonotonicTime)?
     /// Whether a pull is due of what was announced, and not only of what was found here.
     private var awaitsPull = true
     /// Where names are gone, which others may follow or turn up elsewhere.
-    private var goneScans: Set<RelativePath> = []
+    private(set) var goneScans = WaitingNames()
     private var goneScansDue: MonotonicTime?
     /// When what is not selected is counted.
     private var extraneousDue: MonotonicTime?
@@ -86,8 +100,12 @@ package struct FolderAgenda: Sendable {
 
     /// The same, but not before `due`.
     package mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
-        laterScans.formUnion(paths)
+        laterScans.add(paths)
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    private mutating func scan(_ names: WaitingNames) {
+        if names.areAll { scanEverything() } else { scan(names.paths) }
     }
 
     /// These names were reported to have changed. They are looked at together with all that is reported soon after: the two ends
@@ -97,7 +115,7 @@ package struct FolderAgenda: Sendable {
     @discardableResult
     mutating func scanReported(_ paths: some Sequence<RelativePath>, at now: MonotonicTime) -> Bool {
         let due = reportedDue
-        reported.formUnion(paths)
+        reported.add(paths)
         reports = (reports?.first ?? now, now)
         guard let due, let new = reportedDue else { return true }
         return new < due
@@ -107,7 +125,7 @@ package struct FolderAgenda: Sendable {
     private var reportedDue: MonotonicTime? {
         guard let reports else { return nil }
         if awaitsPull { return reports.first + Self.reportPause }
-        if reported.count > Self.reportLimit { return reports.last }
+        if reported.areAll || reported.paths.count > Self.reportLimit { return reports.last }
         return min(reports.last + Self.reportPause, reports.first + Self.reportPatience)
     }
 
@@ -125,7 +143,7 @@ package struct FolderAgenda: Sendable {
     /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
     /// both ends of a rename are seen at once.
     mutating func scanGone(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
-        goneScans.formUnion(paths)
+        goneScans.add(paths)
         goneScansDue = due
     }
 
@@ -181,24 +199,24 @@ package struct FolderAgenda: Sendable {
         if let nextRescan, now >= nextRescan { isWholeScanDue = true }
         if let laterScansDue, now >= laterScansDue {
             scan(laterScans)
-            laterScans = []
+            laterScans = WaitingNames()
             self.laterScansDue = nil
         }
         if let due = reportedDue, now >= due || isWholeScanDue {
             scan(reported)
-            reported = []
+            reported = WaitingNames()
             reports = nil
         }
         if !dueScans.isEmpty || goneScansDue.map({ now >= $0 }) ?? false {
             scan(goneScans)
-            goneScans = []
+            goneScans = WaitingNames()
             goneScansDue = nil
         }
         if isWholeScanDue {
             isWholeScanDue = false
             // It counts, too.
             extraneousDue = nil
-            goneScans = []
+            goneScans = WaitingNames()
             goneScansDue = nil
             dueScans = []
             nextRescan = rescanInterval.map { now + $0 }
@@ -255,12 +273,12 @@ package struct FolderAgenda: Sendable {
         isWholeScanDue = false
         dueScans = []
         (duePull, awaitsPull, isPulling) = (.none, false, false)
-        laterScans = []
+        laterScans = WaitingNames()
         laterScansDue = nil
-        goneScans = []
+        goneScans = WaitingNames()
         goneScansDue = nil
         extraneousDue = nil
-        reported = []
+        reported = WaitingNames()
         reports = nil
         doubted = []
         nextRetry = nil
