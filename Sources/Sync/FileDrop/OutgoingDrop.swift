@@ -14,8 +14,7 @@ package final class OutgoingDrop: DeviceDropSource {
         var end: DeviceDropMessage.End?
         /// Why the file cannot be read any more.
         var failure: ControlError?
-        var isAskedFor = false
-        var lastAsked: Duration
+        var patience: OfferPatience
         var sent: Int64 = 0
         var peer: DropPeer
     }
@@ -25,9 +24,6 @@ package final class OutgoingDrop: DeviceDropSource {
 
     /// How often a device that is not connected is dialled without heeding its back-off.
     private static let dialInterval = Duration.seconds(5)
-
-    /// How long a receiver is waited for that asks for nothing, which may be its user thinking.
-    private static let patience = Duration.seconds(180)
 
     package let id: UniqueID
     package let device: DeviceID
@@ -54,7 +50,7 @@ package final class OutgoingDrop: DeviceDropSource {
         self.environment = environment
         state = Mutex(
             State(
-                lastAsked: environment.now(),
+                patience: OfferPatience(at: environment.now()),
                 peer: DropPeer(
                     device: device.description, name: environment.name(of: device), address: "", transport: "")))
     }
@@ -66,8 +62,7 @@ package final class OutgoingDrop: DeviceDropSource {
 
     package func serve(_ message: DeviceDropMessage, _ request: BlockRequest) async -> BlockAnswer {
         state.withLock { state in
-            state.lastAsked = environment.now()
-            state.isAskedFor = true
+            state.patience.asked(at: environment.now())
             if let end = message.end { state.end = state.end ?? end }
         }
         conversation.wake.notify()
@@ -150,7 +145,12 @@ package final class OutgoingDrop: DeviceDropSource {
             if let session, session !== told {
                 lostAt = nil
                 told = try await offer(on: session) ? session : nil
-                if told != nil { continue }
+                if told != nil {
+                    if !state.withLock({ $0.patience.isAskedFor }) {
+                        conversation.tell(.announced(file: source.name, size: source.size, peer))
+                    }
+                    continue
+                }
             } else if session == nil {
                 let now = environment.now()
                 if lostAt == nil {
@@ -166,12 +166,17 @@ package final class OutgoingDrop: DeviceDropSource {
                     await environment.devices.device(device)?.seek()
                 }
                 guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
-            } else if environment.now() - state.withLock({ $0.lastAsked }) > Self.patience {
-                throw ControlError(
-                    .timeout,
-                    "The other device stopped requesting data. Check that it is awake, and send the "
-                        + "file again.",
-                    isRetryable: true)
+            } else if let session {
+                switch state.withLock({ $0.patience.step(at: environment.now()) }) {
+                case .wait: break
+                case .offerAgain: if try await !offer(on: session) { told = nil }
+                case .giveUp:
+                    throw ControlError(
+                        .timeout,
+                        "The other device stopped requesting data. Check that it is awake, and send the "
+                            + "file again.",
+                        isRetryable: true)
+                }
             }
             // A look at the links now and then is all that a transfer of seconds needs.
             await conversation.wake.wait(atMost: .milliseconds(500), clock: environment.time.clock)
@@ -186,13 +191,10 @@ package final class OutgoingDrop: DeviceDropSource {
         }
         state.withLock { state in
             state.peer = environment.peer(of: session)
-            state.lastAsked = environment.now()
+            state.patience.offered(at: environment.now())
         }
         do {
             _ = try await session.request(DeviceDropMessage(.offer, id).request(), isBulk: false)
-            if !state.withLock({ $0.isAskedFor }) {
-                conversation.tell(.announced(file: source.name, size: source.size, peer))
-            }
             return true
         } catch let error as RequestError {
             guard case .refused = error else { return false }
