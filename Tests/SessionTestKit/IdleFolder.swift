@@ -15,7 +15,8 @@ extension FolderSync.Folder {
     /// A folder that nothing runs in, and that no device is connected to.
     package convenience init(
         idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore,
-        interposer: (any DiskInterposer)? = nil, changing: (inout FolderTools) -> Void = { _ in }
+        watchProgram: String? = nil, interposer: (any DiskInterposer)? = nil,
+        changing: (inout FolderTools) -> Void = { _ in }
     ) {
         let logger = Logger(label: "idle", factory: { _ in SwiftLogNoOpLogHandler() })
         let fetching = FetchEnvironment(
@@ -28,6 +29,6 @@ extension FolderSync.Folder {
         changing(&tools)
         self.init(
             configuration, index: index, tools: tools, events: EventHub(wall: { WallTime(seconds: 0) }),
-            watchProgram: nil, interposer: interposer)
+            watchProgram: watchProgram, interposer: interposer)
     }
 }

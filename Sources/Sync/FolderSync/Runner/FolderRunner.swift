@@ -538,7 +538,12 @@ package final class FolderRunner: Sendable {
 
     // MARK: watching
 
-    private func watch() async {
+    /// How long a root that cannot be opened is not watched, if nothing else is heard of it: the reason may pass while the folder
+    /// works, as a lack of descriptors does.
+    private static let watchRetry: Duration = .seconds(60)
+
+    /// Until cancelled.
+    func watch() async {
         guard let watchProgram, boards.places.configuration.isWatched else {
             boards.status.setWatch("off")
             return await Signal().wait()
@@ -548,7 +553,7 @@ package final class FolderRunner: Sendable {
             // The selection need not be readable: that it was mended is what one watches for.
             guard let root = try? RootDirectory(path: places.configuration.path) else {
                 status.setWatch("off")
-                await rootChanged.wait()
+                await rootChanged.wait(atMost: Self.watchRetry, clock: tools.time.clock)
                 continue
             }
             let watcher = FolderWatcher(
