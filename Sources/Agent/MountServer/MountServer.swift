@@ -10,6 +10,15 @@ import Threads
 package final class MountServer: Service, Sendable {
     private static let connectionLimit = 16
 
+    /// Closed once neither who accepts nor who ends that uses its number any more.
+    private final class Listening: Sendable {
+        let number: CInt
+
+        init(_ number: CInt) { self.number = number }
+
+        deinit { close(number) }
+    }
+
     private let path: String
     /// Begins a session of a folder.
     private let begin: @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
@@ -17,24 +26,29 @@ package final class MountServer: Service, Sendable {
     private let connections = Guarded<[Int: LocalSocket]>([:])
     private let sleep: MountSleep
     private let followSleep: @Sendable (MountSleep) async -> Void
+    private let acceptNext: @Sendable (CInt) -> CInt
 
-    /// - Parameter followSleep: says when the machine is about to sleep and when it has woken, until its task is cancelled.
+    /// - Parameters:
+    ///   - followSleep: says when the machine is about to sleep and when it has woken, until its task is cancelled.
+    ///   - acceptNext: as accept(2).
     package init(
         path: String, logger: Logger,
         followSleep: @escaping @Sendable (MountSleep) async -> Void = { _ in },
+        acceptNext: @escaping @Sendable (CInt) -> CInt = { clinux_accept($0) },
         begin: @escaping @Sendable (MountGreeting) async throws(MountFailure) -> any MountSession
     ) {
         self.path = path
         self.logger = logger
         self.followSleep = followSleep
+        self.acceptNext = acceptNext
         self.begin = begin
         sleep = MountSleep()
     }
 
     /// Runs until the service group shuts down. What fails is logged, and the agent goes on without mounts.
     package func run() async {
-        let listening = LocalSocket.listen(at: path)
-        guard listening >= 0 else {
+        let descriptor = LocalSocket.listen(at: path)
+        guard descriptor >= 0 else {
             logger.error(
                 "\(path) cannot be listened on, so folders cannot be mounted: \(String(cString: strerror(errno)))")
             // What holds the machine awake is let go here, too.
@@ -42,8 +56,10 @@ package final class MountServer: Service, Sendable {
             try? await gracefulShutdown()
             return
         }
-        let isAccepting = OwnedThread.start("mount-accept") { [self] in accept(listening) }
-        if !isAccepting { logger.error("no thread is left to listen for mounts") }
+        let listening = Listening(descriptor)
+        if !OwnedThread.start("mount-accept", { [self] in accept(listening) }) {
+            logger.error("no thread is left to listen for mounts")
+        }
         await cancelWhenGracefulShutdown {
             let (over, continuation) = AsyncStream.makeStream(of: Void.self)
             await withTaskCancellationHandler {
@@ -55,22 +71,28 @@ package final class MountServer: Service, Sendable {
             }
         }
         unlink(path)
-        shutdown(listening, Int32(SHUT_RDWR))
-        if !isAccepting { close(listening) }
+        _ = withExtendedLifetime(listening) { shutdown(listening.number, Int32(SHUT_RDWR)) }
         for connection in connections.with({ Array($0.values) }) { connection.end() }
     }
 
-    private func accept(_ listening: CInt) {
-        defer { close(listening) }
+    private func accept(_ listening: Listening) {
         var number = 0
         while true {
-            let descriptor = clinux_accept(listening)
-            if descriptor < 0, errno == EINTR || errno == ECONNABORTED || errno == EMFILE || errno == ENFILE {
-                // Descriptors become free when others close theirs.
-                if errno == EMFILE || errno == ENFILE { usleep(100_000) }
-                continue
+            let (descriptor, failure) = withExtendedLifetime(listening) { (acceptNext(listening.number), errno) }
+            if descriptor < 0 {
+                switch failure {
+                case EINTR, ECONNABORTED: continue
+                // Descriptors and memory become free when others let go of theirs.
+                case EMFILE, ENFILE, ENOMEM, ENOBUFS:
+                    usleep(100_000)
+                    continue
+                // `run` is over.
+                case EINVAL: return
+                default:
+                    return logger.error(
+                        "\(path) takes no mounts any more: \(String(cString: strerror(failure))); restart the agent")
+                }
             }
-            guard descriptor >= 0 else { return }
             let socket = LocalSocket(owning: descriptor)
             number += 1
             let id = number
