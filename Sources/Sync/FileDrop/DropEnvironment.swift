@@ -66,6 +66,18 @@ package struct DropEnvironment: Sendable {
             transport: link.information.kind.rawValue)
     }
 
+    /// Runs what waits for the disk.
+    func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await threads.runIfActive(body)
+    }
+
+    /// Keeps what has come of a file, for another attempt.
+    func suspend(_ file: IncomingFile) async {
+        // The pool lives as long as the program. It does nothing for a task that is cancelled.
+        let keep: @Sendable () async -> Void = { [threads] in try? await threads.runIfActive { file.suspend() } }
+        if Task.isCancelled { start(keep) } else { await keep() }
+    }
+
     /// What this device says of itself in v1.
     package static let capabilities = Capabilities(supportsL2CAP: true)
 }

@@ -56,17 +56,17 @@ struct IncomingDrop: Sendable {
         let offer = DropOffer(
             name: DropName.local(about.name), size: about.size, digest: about.digest, device: device.description)
         do {
-            let file = try await blocking { [directory] in
+            let file = try await environment.blocking { [directory] in
                 try IncomingFile(directory, name: about.name, size: about.size, digest: about.digest)
             }
             do {
-                try await blocking { try file.checkSpace() }
+                try await environment.blocking { try file.checkSpace() }
                 if !wasAccepted(offer), try await !isWanted(offer, present: file.presentByteCount) {
                     end = .declined
                     throw ControlError.refusedHere(offer.name)
                 }
             } catch {
-                await suspend(file)
+                await environment.suspend(file)
                 throw error
             }
             accepted(offer)
@@ -78,16 +78,6 @@ struct IncomingDrop: Sendable {
             error.path = offer.name
             if error.code == .noSpace { end = .noSpace }
             throw error
-        }
-    }
-
-    /// Keeps what has come of it.
-    private func suspend(_ file: IncomingFile) async {
-        // A pool does nothing for a task that is cancelled.
-        if Task.isCancelled {
-            environment.start { await blocking { file.suspend() } }
-        } else {
-            await blocking { file.suspend() }
         }
     }
 
@@ -122,19 +112,13 @@ struct IncomingDrop: Sendable {
             do {
                 let current = file
                 let from = start
-                try await blocking { try current.begin(after: from) }
+                try await environment.blocking { try current.begin(after: from) }
                 _ = progress.add(start, from: nil, at: environment.now())
                 while file.writtenByteCount < file.size { try await pull(offer, file, progress) }
                 try checkGoing()
-                if let path = try await blocking({ try current.finish() }) { return path }
+                if let path = try await environment.blocking({ try current.finish() }) { return path }
             } catch {
-                let current = file
-                // A pool does nothing for a task that is cancelled.
-                if Task.isCancelled {
-                    environment.start { await blocking { current.suspend() } }
-                } else {
-                    await blocking { current.suspend() }
-                }
+                await environment.suspend(file)
                 throw error
             }
             guard start > 0 else {
@@ -144,7 +128,7 @@ struct IncomingDrop: Sendable {
                     isRetryable: true)
             }
             start = 0
-            file = try await blocking { [directory] in
+            file = try await environment.blocking { [directory] in
                 try IncomingFile(directory, name: offer.name, size: offer.size, digest: offer.digest)
             }
         }
@@ -177,7 +161,7 @@ struct IncomingDrop: Sendable {
                     try checkGoing()
                     arrived[offset] = bytes
                     while let next = arrived.removeValue(forKey: file.writtenByteCount) {
-                        try await blocking { try file.append(Array(next.readableBytesView)) }
+                        try await environment.blocking { try file.append(Array(next.readableBytesView)) }
                         if let report = progress.add(Int64(next.readableBytes), from: nil, at: environment.now()) {
                             conversation.tell(
                                 .progress(
@@ -247,14 +231,5 @@ struct IncomingDrop: Sendable {
             guard environment.now() < deadline else { throw OutgoingDrop.unreachable(peer) }
             try await environment.time.clock.sleep(for: .milliseconds(200))
         }
-    }
-
-    private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await environment.threads.runIfActive(body)
-    }
-
-    private func blocking(_ body: @escaping @Sendable () -> Void) async {
-        // The pool lives as long as the program.
-        try? await environment.threads.runIfActive(body)
     }
 }

@@ -1,4 +1,5 @@
 import AsyncTools
+import ControlAPI
 import GhostDrop
 import NIOCore
 import Synchronization
@@ -107,6 +108,26 @@ package final class LegacyLink: Sendable {
 
     /// Closes a link that nobody wants.
     package func drop() { channel.close(promise: nil) }
+
+    /// Makes the machine of a transfer over this link, which is of no use where there is none.
+    func orDropped<Machine>(_ make: () throws -> Machine) throws(ControlError) -> Machine {
+        do {
+            return try make()
+        } catch let error as GhostDropError {
+            drop()
+            throw ControlError(error)
+        } catch {
+            drop()
+            throw ControlError(.dropFailed, "No key can be created: \(error).")
+        }
+    }
+
+    /// Returns when something has happened or is due; what is due may have to wait for the link.
+    func wait(until deadline: Duration?, _ conversation: DropConversation, _ environment: DropEnvironment) async {
+        guard let deadline else { return await conversation.wake.wait() }
+        let rest = max(deadline - environment.now(), canWrite ? .zero : .seconds(1))
+        if rest > .zero { await conversation.wake.wait(atMost: rest, clock: environment.time.clock) }
+    }
 
     private func received(_ bytes: ByteBuffer) {
         let isFull = state.withLock { state in

@@ -55,7 +55,9 @@ struct LegacyReceiver: Sendable {
                 let isOver = try await perform(&machine, &session)
                 while link.canWrite, let frame = machine.nextFrame(at: environment.now()) { link.write(frame.bytes) }
                 if isOver { break }
-                await wait(until: machine.nextDeadline ?? (machine.peerID == nil ? session.helloDeadline : nil))
+                await link.wait(
+                    until: machine.nextDeadline ?? (machine.peerID == nil ? session.helloDeadline : nil), conversation,
+                    environment)
             }
             result = .success(session.received)
         } catch {
@@ -64,14 +66,7 @@ struct LegacyReceiver: Sendable {
             result = .failure(error)
         }
         while let frame = machine.nextFrame(at: environment.now()) { link.write(frame.bytes) }
-        if let file = session.file, session.received == nil {
-            // A pool does nothing for a task that is cancelled.
-            if Task.isCancelled {
-                environment.start { await blocking { file.suspend() } }
-            } else {
-                await blocking { file.suspend() }
-            }
-        }
+        if let file = session.file, session.received == nil { await environment.suspend(file) }
         switch result {
         case .success: await link.close()
         case .failure: await link.end(hasLastWord: !machine.wasEndedByPeer, environment)
@@ -94,15 +89,12 @@ struct LegacyReceiver: Sendable {
         var received: ReceivedDrop?
     }
 
-    private func machine() throws -> DropReceiver {
-        do {
-            return DropReceiver(
+    private func machine() throws(ControlError) -> DropReceiver {
+        try link.orDropped {
+            DropReceiver(
                 identity: DropReceiver.Identity(
                     privateKey: try P256PrivateKey(), nonce: SecureRandom.bytes(count: DropFrame.nonceByteCount)),
                 capabilities: DropEnvironment.capabilities)
-        } catch {
-            link.drop()
-            throw ControlError(.dropFailed, "No key can be created: \(error).")
         }
     }
 
@@ -132,11 +124,11 @@ struct LegacyReceiver: Sendable {
         session.offer = offer
         session.metadata = metadata
         do {
-            let file = try await blocking { [directory] in
+            let file = try await environment.blocking { [directory] in
                 try IncomingFile(directory, name: metadata.filename, size: offer.size, digest: digest)
             }
             session.file = file
-            try await blocking { try file.checkSpace() }
+            try await environment.blocking { try file.checkSpace() }
         } catch {
             return try failed(&machine, error, offer)
         }
@@ -153,7 +145,7 @@ struct LegacyReceiver: Sendable {
         accepted(offer)
         let present = metadata.resumableByteCount(of: Int(file.presentByteCount))
         do {
-            try await blocking { try file.begin(after: Int64(present)) }
+            try await environment.blocking { try file.begin(after: Int64(present)) }
         } catch {
             return try failed(&machine, error, offer)
         }
@@ -207,7 +199,7 @@ struct LegacyReceiver: Sendable {
         let bytes = session.pending
         session.pending = []
         do {
-            try await blocking { try file.append(bytes) }
+            try await environment.blocking { try file.append(bytes) }
         } catch {
             try failed(&machine, error, session.offer)
         }
@@ -216,7 +208,7 @@ struct LegacyReceiver: Sendable {
     private func finish(_ machine: inout DropReceiver, _ session: inout Session) async throws {
         guard let file = session.file, let offer = session.offer else { return }
         do {
-            if let path = try await blocking({ try file.finish() }) {
+            if let path = try await environment.blocking({ try file.finish() }) {
                 session.received = ReceivedDrop(offer: offer, peer: peer, path: path)
             }
         } catch {
@@ -234,21 +226,5 @@ struct LegacyReceiver: Sendable {
             .progress(
                 file: offer.name, size: offer.size, peer, done: report.bytesDone,
                 bytesPerSecond: report.bytesPerSecond))
-    }
-
-    private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await environment.threads.runIfActive(body)
-    }
-
-    private func blocking(_ body: @escaping @Sendable () -> Void) async {
-        // The pool lives as long as the program.
-        try? await environment.threads.runIfActive(body)
-    }
-
-    private func wait(until deadline: Duration?) async {
-        guard let deadline else { return await conversation.wake.wait() }
-        // What is due may have to wait for the link.
-        let rest = max(deadline - environment.now(), link.canWrite ? .zero : .seconds(1))
-        if rest > .zero { await conversation.wake.wait(atMost: rest, clock: environment.time.clock) }
     }
 }

@@ -29,7 +29,7 @@ struct LegacySender: Sendable {
                 if Task.isCancelled { machine.cancel() }
                 try await give(&machine)
                 if try perform(&machine, &session) { break }
-                await wait(until: machine.nextDeadline)
+                await link.wait(until: machine.nextDeadline, conversation, environment)
             }
         } catch {
             // Whatever it was that noticed the cancellation.
@@ -49,10 +49,10 @@ struct LegacySender: Sendable {
         var done = 0
     }
 
-    private func machine() throws -> DropSender {
+    private func machine() throws(ControlError) -> DropSender {
         var random = SystemRandomNumberGenerator()
-        do {
-            return DropSender(
+        return try link.orDropped {
+            DropSender(
                 file: DropSender.File(
                     name: source.name, size: Int(source.size), mimeType: "application/octet-stream",
                     sha256: digest.bytes),
@@ -63,12 +63,6 @@ struct LegacySender: Sendable {
                 capabilities: DropEnvironment.capabilities,
                 peer: try CapabilitiesValue(parsing: link.capabilities).capabilities,
                 isOrdered: link.information.kind == .l2cap, at: environment.now())
-        } catch let error as GhostDropError {
-            link.drop()
-            throw ControlError(error)
-        } catch {
-            link.drop()
-            throw ControlError(.dropFailed, "No key can be created: \(error).")
         }
     }
 
@@ -130,12 +124,5 @@ struct LegacySender: Sendable {
             }
         }
         return false
-    }
-
-    private func wait(until deadline: Duration?) async {
-        guard let deadline else { return await conversation.wake.wait() }
-        // What is due may have to wait for the link.
-        let rest = max(deadline - environment.now(), link.canWrite ? .zero : .seconds(1))
-        if rest > .zero { await conversation.wake.wait(atMost: rest, clock: environment.time.clock) }
     }
 }
