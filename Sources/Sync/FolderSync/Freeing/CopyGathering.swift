@@ -5,7 +5,6 @@ import Fetching
 import IndexStore
 import Reconciliation
 import Selection
-import Synchronization
 
 /// Asks other devices about files that are to be freed: synctrains for a promise to keep them, Syncthings for random blocks. What
 /// they answer is noted in the index store, where freeing reads it. Needs no turn: a promise is a transaction of its own.
@@ -113,11 +112,11 @@ struct CopyGathering: Sendable {
         guard let source = folder.tools.fetching.sessions([device])[device] else { return false }
         for part in KeepRequest.parts(items.map { KeepRequest.Entry(name: $0.facts.name, content: $0.content) }) {
             let names = part.map(\.name)
-            let mayAsk = ThreadSafeSet()
+            let mayAsk = FoundPositions()
             try await store.changeKeepNotes(in: folder.id, names: names) { position, _, notes in
                 if notes.ask(device, for: part[position].content) { mayAsk.insert(position) }
             }
-            let entries = part.indices.filter(mayAsk.contains).map { part[$0] }
+            let entries = mayAsk.sorted.map { part[$0] }
             guard !entries.isEmpty else { continue }
             let answer: KeepAnswer
             do {
@@ -191,14 +190,6 @@ struct CopyGathering: Sendable {
         }
         return true
     }
-}
-
-/// Positions that a transaction has found; it may be run by another thread.
-private final class ThreadSafeSet: Sendable {
-    private let positions = Mutex<Set<Int>>([])
-
-    func insert(_ position: Int) { positions.withLock { _ = $0.insert(position) } }
-    func contains(_ position: Int) -> Bool { positions.withLock { $0.contains(position) } }
 }
 
 extension KeepRequest {

@@ -6,7 +6,6 @@ import FileAccess
 import IndexStore
 import Logging
 import Reconciliation
-import Synchronization
 
 /// What a folder promises other devices, and what it tells them about promises: keep requests, answered and sent.
 package struct FolderKeeping: Sendable {
@@ -81,18 +80,18 @@ package struct FolderKeeping: Sendable {
             }
         }
         let own = tools.localDevice
-        let granted = Granted()
+        let granted = FoundPositions()
         let count = try await store.changeKeepRows(in: id, names: names, for: device) { position, facts, rows in
             var notes = KeepNotes(rows)
             let isGranted = notes.grant(
                 entries[position].content, to: device, by: own, local: facts.localVersion,
                 isUnchanged: sights[position] && facts.local == known[position].local)
             rows = notes.rows
-            if isGranted { granted.append(position) }
+            if isGranted { granted.insert(position) }
             return isGranted
         }
         try await store.makeDurable()
-        return KeepAnswer(isAccepted: true, granted: granted.positions, promiseCount: count)
+        return KeepAnswer(isAccepted: true, granted: granted.sorted, promiseCount: count)
     }
 
     // MARK: telling
@@ -198,12 +197,4 @@ package struct FolderKeeping: Sendable {
             }
         }
     }
-}
-
-/// What a transaction has granted; it may be run by another thread.
-private final class Granted: Sendable {
-    private let state = Mutex<[Int]>([])
-
-    var positions: [Int] { state.withLock { $0 } }
-    func append(_ position: Int) { state.withLock { $0.append(position) } }
 }
