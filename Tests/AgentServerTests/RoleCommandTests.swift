@@ -56,7 +56,7 @@ struct RoleCommandTests {
         let made = await scene.run("invite", "docs", "--as", "read", "--for", "12h")
         #expect(made.code == 0 && made.output == "synctrain-AQ\n")
         #expect(made.errors.contains("with role read") && made.errors.contains("--revoke 3"))
-        #expect(await scene.run("invite", "--list").output.contains("redeemed"))
+        #expect(await scene.run("invite", "--list").output.contains("  used  "))
         #expect(await scene.run("invite", "--revoke", "3").code == 0)
         #expect(scene.control?.asked == ["invite docs read 43200", "invitations", "revoke 3"])
         for wrong in [

@@ -1,11 +1,12 @@
 import ControlAPI
 import Phrases
 
-/// Words of the API as people read them: in English as they are.
+/// Words of the API as people read them: in English as they are, but for a few.
 enum Word {
     /// The word in the language of the task; itself where the catalogue does not have it.
     static func shown(_ code: String) -> String {
-        phrases[code.replacing("-", with: " ")].map {
+        if let phrase = othersForPeople[code] { return phrase.shown }
+        return phrases[code.replacing("-", with: " ")].map {
             Translation.current.language == "en" ? code : Translation.current.text($0)
         } ?? code
     }
@@ -29,6 +30,8 @@ enum Word {
         return phrases
     }()
 
+    private static let othersForPeople = ["redeemed": Phrase("used")]
+
     private static let folderStates = [
         Phrase("idle"), Phrase("paused"), Phrase("stopped"), Phrase("starting"), Phrase("receiving index"),
         Phrase("scanning"), Phrase("syncing"), Phrase("fetching"), Phrase("halted marker missing"),
@@ -49,7 +52,7 @@ enum Word {
         Phrase("ok"), Phrase("note"), Phrase("warning"), Phrase("problem"), Phrase("agent"), Phrase("configuration"),
         Phrase("permissions"), Phrase("database"), Phrase("clock"), Phrase("network"), Phrase("devices"),
         Phrase("folders"), Phrase("space"), Phrase("bluetooth"), Phrase("thumbnails"), Phrase("mount"),
-        Phrase("system"), Phrase("yes"), Phrase("open"), Phrase("redeemed"), Phrase("expired"), Phrase("read"),
+        Phrase("system"), Phrase("yes"), Phrase("open"), Phrase("expired"), Phrase("read"),
         Phrase("write"), Phrase("admin"), Phrase("joining"), Phrase("joined"),
     ]
 }
