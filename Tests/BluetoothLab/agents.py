@@ -292,7 +292,7 @@ class Laboratory:
             waiting.event("waiting", LONG)
             address = "ble://" + self.far.radio["address"]
             while address not in (found := [d["address"] for d in looking.event("nearby", LONG)["devices"]]):
-                say(f"  near-by: {found}")
+                say(f"  nearby: {found}")
             # As somebody does who chooses it from the list.
             self.near.ask("POST", "/v1/pair/answer", {"action": "dial", "address": address})
             looking.event("dialling", LONG)

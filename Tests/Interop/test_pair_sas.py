@@ -235,7 +235,7 @@ def test_both_call_each_other(lab, pairing):
 
 
 def dial(agent, other):
-    """As somebody does who chooses a device near-by."""
+    """As somebody does who chooses a nearby device."""
     body = json.dumps({"action": "dial", "address": other.address}).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(agent.socket)

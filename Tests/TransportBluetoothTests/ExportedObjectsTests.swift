@@ -79,7 +79,7 @@ import Testing
                 == .notificationSocket(.data, mtu: 517))
     }
 
-    /// A stranger near-by learns the service, and nothing that tells this device from others.
+    /// A stranger nearby learns the service, and nothing that tells this device from others.
     @Test(arguments: [31, 100, 251])
     func theAdvertisementNamesNobody(_ limit: Int) throws {
         var objects = objects

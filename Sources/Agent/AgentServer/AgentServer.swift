@@ -136,7 +136,7 @@ package struct AgentServer: Service {
                 if let remark = links.remark { logger.warning("\(remark)") }
                 return door
             } catch {
-                // Why the first could not be had is what is said.
+                // Why the first could not be used is what is said.
                 obstacle = obstacle ?? Self.reason(error)
             }
         }

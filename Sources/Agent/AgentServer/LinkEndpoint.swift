@@ -186,7 +186,7 @@ package final class LinkEndpoint: Sendable {
         }
     }
 
-    /// - Parameter obstacle: why the port of the configuration could not be had; nil if it was.
+    /// - Parameter obstacle: why the port of the configuration could not be used; nil if it was.
     func opened(port: Int, obstacle: Phrase? = nil, _ logger: Logger) async {
         do {
             try await sessions.begin(port: port)

@@ -35,7 +35,7 @@ package struct SiteServer: Sendable {
     }
 
     /// Serves until cancelled. `onListening` gets the site's address, `http://NAME:PORT/`, before the first request is
-    /// taken. Throws `failed` if the port cannot be had.
+    /// taken. Throws `failed` if the port cannot be used.
     package func run(onListening: @escaping @Sendable (String) async throws -> Void) async throws {
         let door: NIOAsyncChannel<Connection, Never>
         do {

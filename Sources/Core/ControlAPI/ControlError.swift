@@ -26,9 +26,9 @@ package struct ControlError: PhrasedError, Codable, Equatable, Sendable, CustomS
         package static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
         package static let keptOffBluetooth: Code = "kept-off-bluetooth"
-        /// There is none to be had of this file, or not at what it would cost.
+        /// None can be made of this file, or not at what it would cost.
         package static let noThumbnail: Code = "no-thumbnail"
-        /// They are switched off, or a program or the sandbox for it is not to be had on this machine.
+        /// They are switched off, or a program or the sandbox for it is not available on this machine.
         package static let thumbnailsOff: Code = "thumbnails-off"
         /// The connection is metered or the battery low, and a policy holds it back.
         package static let heldByPolicy: Code = "held-by-policy"

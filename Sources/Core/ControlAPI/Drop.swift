@@ -28,7 +28,7 @@ package struct ProvidedFile: Codable, Equatable, Sendable {
     }
 }
 
-/// To send files to a device near-by or one that is paired, one after the other.
+/// To send files to a nearby device or one that is paired, one after the other.
 package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
     package static let longestWait = 3600
@@ -38,7 +38,7 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     package var files: [String]?
     /// Files of the client's own, whose bytes it sends when they are asked for. Nil with `files`.
     package var provided: [ProvidedFile]?
-    /// A device's id or name, a name that is seen near-by, or an address; nil to let the user choose.
+    /// A device's id or name, a name that is seen nearby, or an address; nil to let the user choose.
     package var target: String?
     /// How long to look for the device, and to wait for one whose link was lost.
     package var seconds: Int
@@ -208,7 +208,7 @@ package struct DropAnswer: Codable, Equatable, Sendable {
 package struct DropPeer: Codable, Equatable, Sendable {
     /// Its id, if it is a paired device.
     package var device: String?
-    /// What it is called here, or calls itself near-by; nil if nobody knows.
+    /// What it is called here, or calls itself nearby; nil if nobody knows.
     package var name: String?
     package var address: String
     /// `tcp`, `l2cap` or `gatt`.

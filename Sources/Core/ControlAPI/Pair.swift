@@ -53,7 +53,7 @@ package enum PairAnswer: Codable, Equatable, Sendable {
     /// Both devices show this code. Any other than the one that this device shows ends the pairing.
     case confirm(code: String)
     case refuse
-    /// Dial this one of the devices near-by.
+    /// Dial this one of the nearby devices.
     case dial(address: String)
 
     enum CodingKeys: String, CodingKey { case action, code, address }
@@ -160,7 +160,7 @@ package struct PairStatus: Codable, Equatable, Sendable {
 package enum PairEvent: ControlLine, Equatable, Sendable {
     /// First of all: this device can be paired with for so long.
     case waiting(device: String, listening: [String], seconds: Int)
-    /// All that are near-by at the moment; whenever that has changed.
+    /// All that are nearby at the moment; whenever that has changed.
     case nearby([NearbyEntry])
     case dialling(address: String)
     /// Six digits to compare with those of the other device, and to answer. `name`: what the device is called here or calls itself

@@ -188,7 +188,7 @@ package enum FetchEvent: ControlLine, Equatable, Sendable {
     case progress(path: String, bytesDone: Int64, bytesTotal: Int64, bytesPerSecond: Int64, holders: [String])
     /// A file is complete at `output` (absolute); `wasPresent` if it was before.
     case file(path: String, output: String, size: Int64, wasPresent: Bool)
-    /// A file could not be had; the others go on.
+    /// A file could not be fetched; the others go on.
     case failed(path: String, error: ControlError)
     /// Last of all.
     case done(files: Int64, bytes: Int64, failed: Int64, seconds: Double)

@@ -86,7 +86,7 @@ package struct RadioStatus: Codable, Equatable, Sendable {
     package var adapter: String?
     /// Of the adapter.
     package var address: String?
-    /// Whether devices near-by can find this one.
+    /// Whether nearby devices can find this one.
     package var isAdvertising: Bool
 
     package init(

@@ -13,7 +13,7 @@ package enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// Whether its rate is such that people notice what else is sent over it: tens of kilobytes a second, not megabytes.
     package var isSlow: Bool { self != .tcp && self != .relay }
 
-    /// Whether anybody near-by can connect or listen: then a link says nothing of this device to those that it does not
+    /// Whether anybody nearby can connect or listen: then a link says nothing of this device to those that it does not
     /// know.
     package var isOverheard: Bool { isSlow }
 }

@@ -18,7 +18,7 @@ package struct NearbyDevice: Sendable, Hashable {
     }
 }
 
-/// Finds devices near-by to pair with.
+/// Finds nearby devices to pair with.
 package protocol NearbyDevices: Sendable {
     /// Runs while the user pairs, until cancelled: looks for devices, and lets this one be found by others that do, where
     /// either takes more than is always done. May return early if there is nothing to do. One call at a time.

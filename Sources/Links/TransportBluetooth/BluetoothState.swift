@@ -29,7 +29,7 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     /// `hci0`; nil while there is none.
     package var adapter: String?
     package var address: BluetoothAddress?
-    /// Whether devices near-by can find this one.
+    /// Whether nearby devices can find this one.
     package var isAdvertising: Bool
 
     package init(

@@ -39,7 +39,7 @@ struct PairDialogue {
     private static let shownAddresses = 3
 
     let judge: Judge
-    /// Whether there is a choice among devices near-by.
+    /// Whether there is a choice among nearby devices.
     let isNearby: Bool
     /// Whether there is room for large digits.
     let isLarge: Bool

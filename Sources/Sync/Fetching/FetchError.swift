@@ -1,7 +1,7 @@
 import AgentContext
 import BlockExchange
 
-/// Why files or blocks cannot be had, with what the words for people are made of (`ControlError+Fetching`). All but
+/// Why files or blocks are not available, with what the words for people are made of (`ControlError+Fetching`). All but
 /// `targetExists`, `internalName` and `notAFile` may pass by themselves.
 package enum FetchError: Error, Equatable, Sendable {
     /// Why nobody who holds a file can be asked for it.

@@ -49,7 +49,7 @@ package struct DropEnvironment: Sendable {
         known().first { $0.id == device }.flatMap { $0.name.isEmpty ? nil : $0.name }
     }
 
-    /// What is known near-by of the device at an address.
+    /// What is known nearby of the device at an address.
     func nearbyName(at address: String) -> String? {
         nearby.lazy.flatMap(\.nearby).first { $0.address.description == address }?.name.map { String($0.prefix(64)) }
     }

@@ -103,7 +103,7 @@ package struct DropSendSession: Sendable {
         }
     }
 
-    /// What a name stands for that need not be looked for; nil for one that is to be seen near-by. Pure.
+    /// What a name stands for that need not be looked for; nil for one that is to be seen nearby. Pure.
     package static func target(named name: String, known: [DeviceConfiguration]) throws(ControlError) -> Target? {
         if let device = known.first(where: { $0.id.description == name || !$0.name.isEmpty && $0.name == name }) {
             return .device(device.id)
@@ -179,7 +179,7 @@ package struct DropSendSession: Sendable {
         return .address(try LinkAddress(parsing: entry.address))
     }
 
-    /// The paired devices that are connected, and whoever is near-by on a radio.
+    /// The paired devices that are connected, and whoever is nearby on a radio.
     private func receivers() -> [NearbyEntry] {
         let known = environment.known()
         let connected = known.compactMap { device -> NearbyEntry? in

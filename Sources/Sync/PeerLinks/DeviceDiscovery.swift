@@ -1,7 +1,7 @@
 import BlockExchange
 import Transport
 
-/// Finds devices near-by: says that this device is here, and knows where others were heard.
+/// Finds nearby devices: says that this device is here, and knows where others were heard.
 package protocol DeviceDiscovery: NearbyDevices {
     /// Announces and listens until cancelled. `heard` is called when a device appears or changes its addresses.
     func run(heard: @escaping @Sendable (DeviceID) async -> Void) async

@@ -3,7 +3,7 @@ import BlockExchange
 import Fetching
 import SyncDecisions
 
-/// Tells one device over one link which blocks of the files that this one is downloading can be had here already.
+/// Tells one device over one link which blocks of the files that this one is downloading are available here already.
 struct ProgressFeed: Sendable {
     let board: DownloadBoard
     let clock: any Clock<Duration>

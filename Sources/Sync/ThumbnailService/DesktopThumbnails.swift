@@ -15,7 +15,7 @@ package struct DesktopThumbnails: Sendable {
         (self.board, self.directory, self.threads) = (board, directory, threads)
     }
 
-    /// Has the desktop find a thumbnail of a file. False if there is none to be had.
+    /// Has the desktop find a thumbnail of a file. False if it finds none.
     ///
     /// - Throws: what `ThumbnailBoard.thumbnail(of:)` throws.
     package func offer(_ subject: ThumbnailSubject, as place: DesktopThumbnail) async throws -> Bool {

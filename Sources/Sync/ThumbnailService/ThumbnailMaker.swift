@@ -44,7 +44,7 @@ package struct ThumbnailMaker: Sendable {
 
     private var threads: any DiskThreads { fetching.threads }
 
-    /// A JPEG whose sides have at most 255 pixels; nil if there is none to be had of this content. Throws `ControlError` for
+    /// A JPEG whose sides have at most 255 pixels; nil if none can be made of this content. Throws `ControlError` for
     /// what may be otherwise another time: nobody who has the blocks, too many of them for this link, no sandbox.
     package func make(_ subject: ThumbnailSubject) async throws -> [UInt8]? {
         let file = subject.file

@@ -61,7 +61,7 @@ enum Scenarios {
                 say("  found \(found)")
                 if found.contains(where: { $0.address == address }) { return }
             }
-            throw Probe.Failure("\(address) is not among those near-by")
+            throw Probe.Failure("\(address) is not among those nearby")
         }
     }
 

@@ -39,7 +39,7 @@ actor PairingSession {
     private let limit: Duration
     private let environment: PairingEnvironment
     private let failures: PairingFailures
-    /// At most some twenty a session, and one for each change of the list of devices near-by.
+    /// At most some twenty a session, and one for each change of the list of nearby devices.
     private let news: AsyncStream<PairEvent>
     private let say: AsyncStream<PairEvent>.Continuation
     private var attempt: Attempt?

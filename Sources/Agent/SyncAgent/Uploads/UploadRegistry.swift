@@ -191,7 +191,7 @@ final class UploadRegistry: Sendable {
         }
     }
 
-    /// - Parameter staging: nil where the folder is not to be had; the next scan that finds the bytes removes them.
+    /// - Parameter staging: nil where the folder is not available; the next scan that finds the bytes removes them.
     private func remove(_ record: UploadTable.Record, _ staging: UploadStaging?) async throws {
         if let staging, let place = UploadPlace(record) { try await staging.discard(for: place.path) }
         state.withLock { $0.table.remove(record.id) }

@@ -1,4 +1,4 @@
-// Pairing with a device near-by: both devices show six digits, and their users say whether they are the same.
+// Pairing with a nearby device: both devices show six digits, and their users say whether they are the same.
 import { digitsQuestion } from "./digits.js";
 import { h, replace } from "./dom.js";
 import { act, draw, field, transportName } from "./parts.js";

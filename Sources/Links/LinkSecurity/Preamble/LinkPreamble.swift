@@ -3,7 +3,7 @@ import Cryptography
 import NIOCore
 import Transport
 
-/// How links over a radio begin, where anybody near-by may connect or listen: a device shows its certificate only to
+/// How links over a radio begin, where anybody nearby may connect or listen: a device shows its certificate only to
 /// those who have proved that they know it, and hides even the handshake from others.
 ///
 /// The proof is made of both devices' ids, which paired devices know of each other. It is no authentication: that is

@@ -217,7 +217,7 @@ package struct MappingMachine: Sendable {
     mutating func failed(
         _ method: MappingMethod, _ error: PortMappingError, isRenewal: Bool = false, at now: Duration
     ) -> [Action] {
-        // What could be renewed before may be to be had in another way now: begin from the beginning.
+        // What could be renewed before may be available in another way now: begin from the beginning.
         if isRenewal { return probe(at: now) }
         if !refusals.contains(where: { $0.method == method }) { refusals.append(.init(method: method, error: error)) }
         switch method {

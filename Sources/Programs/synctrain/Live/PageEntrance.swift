@@ -18,7 +18,7 @@ struct PageEntrance {
 
     /// The endpoint. What stands in the way of listening is its problem and stops nobody else.
     ///
-    /// - Throws: `ConfigurationError` if the key that links are signed with cannot be had.
+    /// - Throws: `ConfigurationError` if the key that links are signed with cannot be read or made.
     func endpoint() throws -> LinkEndpoint {
         let password = password()
         var listening = http.listening(hasPassword: password != nil)

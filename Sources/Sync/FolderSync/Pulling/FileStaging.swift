@@ -207,7 +207,7 @@ struct FileStaging: Sendable {
             rest = left + rest.filter { !Self.isSmall($0.item) }
         }
         for (position, item) in rest {
-            // One that cannot be had holds the others back: they need not be asked for.
+            // One that is not available holds the others back: they need not be asked for.
             if let group = item.group, let obstacle = parts[group]?.obstacle {
                 try await settle(position, item, .outcome(.held(by: obstacle)))
             } else {

@@ -65,7 +65,7 @@ package enum PlacementOutcome: Sendable {
     case unavailable
     /// It may not come over the links to those that are connected.
     case waiting(LinkObstacle)
-    /// Another file of its group cannot be had, or changed.
+    /// Another file of its group is not available, or changed.
     case held(by: String)
     case failed(any Error)
 
