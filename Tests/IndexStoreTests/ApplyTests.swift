@@ -156,7 +156,7 @@ import Testing
         try await index.store.removeFolder(music)
         for table in [
             "entry", "announced", "own", "aggregate", "blockList", "blockListData", "local", "localBlock", "announcer",
-            "folder",
+            "folder", "removal",
         ] {
             let count = try await index.store.read { database in
                 try RawStatement(database, "SELECT count(*) FROM \(table)").first { $0.integer(0) }

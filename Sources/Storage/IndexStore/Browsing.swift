@@ -194,10 +194,13 @@ extension IndexStore {
                 let entry = select.integer(0)
                 try readFolder.bind(1, entry)
                 var known: [Int64: [UInt8]] = [:]
-                guard let index = Int(exactly: select.integer(1)),
-                    let reader = try readFolder.first({ readers[$0.integer(0)] }) ?? nil,
-                    let path = try reader.path(of: entry, known: &known)
+                guard let index = Int(exactly: select.integer(1)), let folder = try readFolder.first({ $0.integer(0) })
                 else { throw MalformedRow("a local block of no entry") }
+                // Of a folder that is being removed.
+                guard let reader = readers[folder] else { continue }
+                guard let path = try reader.path(of: entry, known: &known) else {
+                    throw MalformedRow("a local block of no entry")
+                }
                 if let block = try Self.localBlock(hash, at: index, of: entry, path: path, reader) {
                     found.append(block)
                 }

@@ -27,12 +27,15 @@ extension IndexStore {
                 try update.run()
                 return
             }
+            // No number of a folder that is being removed: rows are still found by it.
             let insert = try RawStatement(
                 database,
                 """
                 INSERT INTO folder (
-                    id, label, root, indexID, sequence, localFiles, localDirectories, localBytes
-                ) VALUES (?1, ?2, 0, ?3, 0, 0, 0, 0)
+                    number, id, label, root, indexID, sequence, localFiles, localDirectories, localBytes
+                ) SELECT coalesce(max(number), 0) + 1, ?1, ?2, 0, ?3, 0, 0, 0, 0 FROM (
+                    SELECT number FROM folder UNION ALL SELECT folder FROM removal
+                )
                 """)
             try insert.bind(1, folder.rawValue)
             try insert.bind(2, label)
@@ -51,43 +54,42 @@ extension IndexStore {
 
     /// Forgets a folder and all that was announced of it; one that is not there is no error.
     ///
+    /// From the first transaction on there is no such folder, and it can be added again. Its rows go in many more, which may be
+    /// cancelled or cut off between them: `finishRemovals` removes the rest.
+    ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
     package func removeFolder(_ folder: FolderID) async throws {
+        try await beginRemoval(of: folder)
+        try await finishRemovals()
+    }
+
+    /// The first transaction of `removeFolder`.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    package func beginRemoval(of folder: FolderID) async throws {
         try await write { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
-            try database.execute(
-                sql: """
-                    CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
-                    INSERT INTO doomed SELECT id FROM entry WHERE folder = \(row.number);
-                    UPDATE blockList SET uses = uses - given.up FROM (
-                        SELECT content, count(*) AS up FROM announced
-                        WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
-                    ) AS given WHERE blockList.id = given.content;
-                    DELETE FROM blockListData WHERE id IN (SELECT id FROM blockList WHERE uses <= 0);
-                    DELETE FROM blockList WHERE uses <= 0;
-                    DELETE FROM announced WHERE entry IN doomed;
-                    DELETE FROM local WHERE entry IN doomed;
-                    DELETE FROM localBlock WHERE entry IN doomed;
-                    DELETE FROM aggregate WHERE entry IN doomed;
-                    DELETE FROM entry WHERE id IN doomed;
-                    DELETE FROM own WHERE folder = \(row.number);
-                    DELETE FROM refused WHERE announcer IN (
-                        SELECT number FROM announcer WHERE folder = \(row.number));
-                    DELETE FROM announcer WHERE folder = \(row.number);
-                    DELETE FROM placing WHERE folder = \(row.number);
-                    DELETE FROM placingGroup WHERE folder = \(row.number);
-                    DELETE FROM change WHERE folder = \(row.number);
-                    DELETE FROM keepNote WHERE folder = \(row.number);
-                    DELETE FROM keepPeer WHERE folder = \(row.number);
-                    DELETE FROM keepFolder WHERE folder = \(row.number);
-                    DELETE FROM mountPoint WHERE folder = \(row.number);
-                    DELETE FROM confirmedDeletion WHERE folder = \(row.number);
-                    DELETE FROM fetched WHERE folder = \(row.number);
-                    DELETE FROM damaged WHERE folder = \(row.number);
-                    DELETE FROM scrub WHERE folder = \(row.number);
-                    DELETE FROM folder WHERE number = \(row.number);
-                    DROP TABLE doomed;
-                    """)
+            let note = try RawStatement(database, "INSERT INTO removal (folder, root) VALUES (?1, ?2)")
+            try note.bind(1, row.number)
+            try note.bind(2, row.root)
+            try note.run()
+            let delete = try RawStatement(database, "DELETE FROM folder WHERE number = ?1")
+            try delete.bind(1, row.number)
+            try delete.run()
+        }
+    }
+
+    /// Removes what is left of folders whose removal was begun; several calls may overlap.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    package func finishRemovals() async throws {
+        var isOver = false
+        while !isOver {
+            isOver = try await write { database in
+                guard let removal = try FolderRemoval.next(database) else { return true }
+                try removal.removeSome(database)
+                return false
+            }
         }
     }
 

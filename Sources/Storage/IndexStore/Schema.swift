@@ -28,6 +28,7 @@ enum Schema {
         migrator.registerMigration("v12-links") { try $0.execute(sql: localLinks) }
         migrator.registerMigration("v13-author") { try $0.execute(sql: author) }
         migrator.registerMigration("v14-completeness") { try $0.execute(sql: completeness) }
+        migrator.registerMigration("v15-removals") { try $0.execute(sql: removals) }
         return migrator
     }
 
@@ -174,6 +175,9 @@ enum Schema {
     /// `folder.completeUntil` is when something came to be missing that is selected, in seconds since 1970; 0 while nothing is, NULL
     /// where something always was.
     private static let completeness = "ALTER TABLE folder ADD COLUMN completeUntil INTEGER"
+
+    /// `removal` has folders that are gone from `folder` and whose rows still have to go: their numbers, and their root entries.
+    private static let removals = "CREATE TABLE removal (folder INTEGER PRIMARY KEY, root INTEGER NOT NULL) STRICT"
 
     /// `folder.localSymlinks` counts the symbolic links on this disk, beside `localFiles`. In an index from before there was
     /// such a column they are counted from what this device has: not deleted (flag 8), of a kind from `symlinkToFile` (2) on.
