@@ -1,9 +1,11 @@
 """The agent's life: start, stop, second of its kind, settings with and without it, import from Syncthing."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import threading
@@ -12,6 +14,7 @@ import time
 import agent as cli
 import bep
 import pytest
+from harness import write
 from process import PATIENCE, wait_until
 
 
@@ -206,6 +209,37 @@ def test_a_configuration_that_was_emptied_drops_nothing_unasked(lab):
         pass
     agent.run("reload", "--yes")
     assert ids(agent, "device") == ids(agent, "folder") == set()
+
+
+def test_what_is_removed_while_no_agent_runs_leaves_the_index(lab):
+    agent, other = lab.agent(start=False), lab.agent("other", start=False)
+    agent.add_device(other.id, "other", other.address)
+    for number in range(20):
+        write(lab.path("f", f"{number}"), b"content %d" % number)
+        if number < 8:
+            write(lab.path("copy", f"{number}"), b"content %d" % number)
+    agent.add_folder("f", lab.path("f"), other.id, mode="full")
+    agent.start()
+    agent.wait_global("f", 20)
+    agent.stop()
+    # The only folder and the only device: none are left in the file, which is not an accident here.
+    agent.run("folder", "remove", "f", "--yes")
+    agent.run("device", "remove", "other", "--yes")
+    agent.start()
+    agent.stop()
+    with contextlib.closing(sqlite3.connect(agent.file("index.sqlite"))) as index:
+        for table in ("folder", "device"):
+            assert index.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+    # Added again with some of its files elsewhere, the others were not deleted.
+    agent.start()
+    agent.add_folder("f", lab.path("copy"), mode="full")
+    agent.wait_global("f", 8)
+
+    def rows():
+        with contextlib.closing(sqlite3.connect(agent.file("index.sqlite"))) as index:
+            tables = ("own", "entry", "announcer", "removal")
+            return [index.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    wait_until(lambda: rows() == [8, 9, 0, 0], 20, "the index has the new folder alone")
 
 
 @pytest.mark.parametrize("running", [True, False])

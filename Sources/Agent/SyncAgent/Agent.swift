@@ -161,7 +161,7 @@ package final class Agent: Service, Sendable {
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, mountsChanged: mountsChanged,
             radioChanged: radio.changed)
         changes = ConfigurationChanges(
-            file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
+            file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0, $1) })
         pauses = PauseEnder(
             configuration: { [configuration] in configuration.current },
             end: { [changes] over in try await changes.edit { _ in over } }, changed: pausesChanged, time: time,
@@ -171,7 +171,7 @@ package final class Agent: Service, Sendable {
             logger: logger)
         for warning in files.warnings { logger.warning("\(warning)") }
         LoginPage.removeAll(in: setup.places.runtimeDirectory)
-        try await sessions.apply(loaded)
+        try await sessions.apply(loaded, .start)
     }
 
     /// Connects to a device to see who answers, and hangs up.

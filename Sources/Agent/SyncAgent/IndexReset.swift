@@ -1,5 +1,6 @@
 import AgentConfiguration
 import BlockExchange
+import Glibc
 import IndexStore
 
 /// Forgets indexes while no agent runs.
@@ -13,6 +14,29 @@ package enum IndexReset {
         _ = try ConfigurationFile(places).load().folder(folder)
         let index = try IndexStore.open(path: places.index)
         try await index.removeFolder(folder)
+        try index.close()
+    }
+
+    /// Forgets folders and devices that were just removed from the configuration, and what is there of earlier folders with the id of
+    /// one that was just added: the next start would take that for the new one's, and what is missing for deleted. An agent that runs
+    /// by now, or an index that is not there, has nothing to forget. The rows of a folder go with the next start.
+    ///
+    /// - Throws: `IndexStoreError`; `ConfigurationError` if the lock of the agent cannot be taken; `CancellationError`.
+    package static func forget(
+        folders: [FolderID] = [], devices: [DeviceID] = [], in places: AgentPlaces
+    ) async throws {
+        guard access(places.index, F_OK) == 0 else { return }
+        let lock: AgentLock
+        do throws(ConfigurationError) {
+            lock = try AgentLock.take(places)
+        } catch {
+            guard error.code == .busy else { throw error }
+            return
+        }
+        defer { withExtendedLifetime(lock) {} }
+        let index = try IndexStore.open(path: places.index)
+        for folder in folders { try await index.beginRemoval(of: folder) }
+        for device in devices { try await index.dropDevice(device) }
         try index.close()
     }
 }

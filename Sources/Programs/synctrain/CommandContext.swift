@@ -103,7 +103,7 @@ struct CommandContext: Sendable {
             try await edit.perform(on: environment.connect(places))
         } catch let error as ControlError where error.code == .noAgent {
             try checkSetUp(.invalidConfiguration)
-            try environment.edit(places, edit)
+            try await environment.edit(places, edit)
         }
     }
 
@@ -115,7 +115,7 @@ struct CommandContext: Sendable {
         } catch let error as ControlError where error.code == .noAgent {
             try checkSetUp(.invalidConfiguration)
             let restoration = try environment.restoration(places, device)
-            try environment.edit(places, .removeDevice(device))
+            try await environment.edit(places, .removeDevice(device))
             return restoration
         }
     }

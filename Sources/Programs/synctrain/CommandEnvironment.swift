@@ -82,7 +82,7 @@ struct CommandEnvironment: Sendable {
     /// Reads the configuration.
     var configured: @Sendable (Places) throws -> Configured
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.
-    var edit: @Sendable (Places, ConfigurationEdit) throws -> Void
+    var edit: @Sendable (Places, ConfigurationEdit) async throws -> Void
     /// What brings a device back that is removed from the configuration, by its id or name.
     var restoration: @Sendable (Places, _ device: String) throws -> DeviceSettings? = { _, _ in nil }
     /// All settings as the configuration has them.

@@ -220,7 +220,7 @@ extension IndexStore {
         text.utf8.count <= textLimit ? text : String(decoding: text.utf8.prefix(textLimit), as: UTF8.self)
     }
 
-    private static func device(_ row: RawStatement, _ column: Int32) throws -> DeviceID {
+    static func device(_ row: RawStatement, _ column: Int32) throws -> DeviceID {
         var reader = ByteReader(row.bytes(column))
         return DeviceID(digest: try reader.digest())
     }

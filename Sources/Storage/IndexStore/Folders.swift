@@ -105,6 +105,28 @@ extension IndexStore {
         }
     }
 
+    /// All folders, and of which devices something is known in each: what they announced, and what was promised.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    package func knownDevices() async throws -> [FolderID: Set<DeviceID>] {
+        try await read { database in
+            let select = try RawStatement(
+                database,
+                """
+                SELECT folder.id, known.device FROM folder LEFT JOIN (
+                    SELECT folder, device FROM announcer UNION SELECT folder, device FROM keepPeer
+                ) AS known ON known.folder = folder.number
+                """)
+            defer { select.reset() }
+            var known: [FolderID: Set<DeviceID>] = [:]
+            while try select.step() {
+                let folder = FolderID(select.text(0))
+                known[folder, default: []].formUnion(select.isNull(1) ? [] : [try Self.device(select, 1)])
+            }
+            return known
+        }
+    }
+
     /// This device's index id and highest sequence in `folder`.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
@@ -185,15 +207,22 @@ extension IndexStore {
     package func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
         let all = try await folders().map(\.folder)
         for folder in all.filter({ folder == nil || $0 == folder }) {
-            try await dropAnnouncements(of: device, in: folder)
-            try await write { database in
-                let row = try Folder.find(folder, in: database)
-                try Self.forgetKeeping(device, in: row, database)
-                guard let announcer = try Announcer.find(device, in: row, database) else { return }
-                let delete = try RawStatement(database, "DELETE FROM announcer WHERE number = ?1")
-                try delete.bind(1, announcer.number)
-                try delete.run()
-            }
+            var left = Int64.max
+            repeat {
+                try await dropAnnouncements(of: device, in: folder)
+                let before = left
+                left = try await write { database in
+                    let row = try Folder.find(folder, in: database)
+                    try Self.forgetKeeping(device, in: row, database)
+                    guard let announcer = try Announcer.find(device, in: row, database) else { return 0 }
+                    // What a link has stored meanwhile must not be left without its announcer. A count that falls no more is wrong.
+                    if announcer.entries > 0, announcer.entries < before { return announcer.entries }
+                    let delete = try RawStatement(database, "DELETE FROM announcer WHERE number = ?1")
+                    try delete.bind(1, announcer.number)
+                    try delete.run()
+                    return 0
+                }
+            } while left > 0
         }
         guard folder == nil else { return }
         try await write { database in

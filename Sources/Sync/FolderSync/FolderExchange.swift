@@ -84,6 +84,18 @@ package final class FolderExchange: Sendable {
         boards.inbox.pullEverything()
     }
 
+    /// The folder is not shared with the device any more: what it announced does not count from now on. To be called once the
+    /// settings do not name it.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. Some of what it announced may still count.
+    package func forget(_ device: DeviceID) async throws {
+        state.withLock { _ = $0.receivingFrom.remove(device) }
+        try await index.dropDevice(device, in: id)
+        boards.announcements.changed()
+        boards.changes.everythingChanged()
+        boards.inbox.pullEverything()
+    }
+
     /// Makes the index refuse what devices announce that may only read. Before links exchange anything of the folder.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`. The next call does the rest.
@@ -234,7 +246,10 @@ package final class FolderExchange: Sendable {
     /// announces more than it may begins again when it is resumed.
     private func storing<Result>(from device: DeviceID, _ body: () async throws -> Result) async throws -> Result {
         do {
-            return try await body()
+            let result = try await body()
+            // Sharing ended while this was stored: `forget` may not have seen it.
+            if !isConfigured(for: device) { try await forget(device) }
+            return result
         } catch let error as IndexStoreError where error.isOverQuota {
             state.withLock { _ = $0.receivingFrom.remove(device) }
             try await index.nameRemoteIndex(of: id, device: device, as: .none)

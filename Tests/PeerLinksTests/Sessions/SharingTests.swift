@@ -91,6 +91,31 @@ import Testing
         }
     }
 
+    /// Sharing that ends takes along what the device announced; shared again on the same link, the index comes from the start.
+    @Test func whatADeviceAnnouncedEndsWithItsShareAndComesBackWhole() async throws {
+        try await SessionScene.run { scene in
+            try scene[0].write([1], to: "a")
+            let wire = try await scene.connect()
+            try await scene.until { try await scene.haveBoth(["a": [1]]) }
+            try await scene.until { try await scene[0].version("a", of: scene.ids[1]) != nil }
+            await scene[0].configure { $0.devices = [] }
+            try await scene[0].folder.exchange.forget(scene.ids[1])
+            #expect(try await scene[0].version("a", of: scene.ids[1]) == nil)
+            #expect(try await scene[0].index.knownDevices() == [SessionAgent.folder: []])
+            // What the device goes on announcing until it has heard of it is not stored.
+            try scene[1].write([2], to: "b")
+            try await scene.until { try await scene[1].version("b") != nil }
+            try await scene.settle(wire)
+            #expect(try await scene[0].index.knownDevices() == [SessionAgent.folder: []])
+
+            let ids = scene.ids
+            await scene[0].configure { $0.devices = [ids[1], ids[2]] }
+            try await scene.until { try await scene.haveBoth(["a": [1], "b": [2]]) }
+            try await scene.until { try await scene[0].version("a", of: ids[1]) != nil }
+            try await scene.until { try await scene[0].isCurrent(of: scene[1]) }
+        }
+    }
+
     /// One accepts what the other offers while they are connected.
     @Test func aFolderIsSharedLater() async throws {
         let nobody: @Sendable (inout FolderConfiguration, Int) -> Void = { configuration, agent in

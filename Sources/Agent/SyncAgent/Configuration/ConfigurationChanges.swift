@@ -1,7 +1,23 @@
 import AgentConfiguration
 import AgentContext
 import AsyncTools
+import BlockExchange
 import ControlAPI
+
+/// Why a configuration is applied.
+enum ConfigurationReason: Equatable, Sendable {
+    /// The agent starts.
+    case start
+    /// It was changed; these folders were added.
+    case change(added: Set<FolderID>)
+    /// The file was read again, and it was confirmed that whatever it does not name is to go.
+    case confirmed
+
+    var added: Set<FolderID> {
+        guard case .change(let added) = self else { return [] }
+        return added
+    }
+}
 
 /// Changes the configuration, one change at a time: first the file, then what runs by it.
 struct ConfigurationChanges: Sendable {
@@ -9,10 +25,14 @@ struct ConfigurationChanges: Sendable {
     struct Turn: Sendable {
         fileprivate let file: ConfigurationFile
         fileprivate let running: RunningConfiguration
-        /// Makes what runs what the configuration says, and `running` as well.
-        let apply: @Sendable (Configuration) async throws -> Void
+        fileprivate let apply: @Sendable (Configuration, ConfigurationReason) async throws -> Void
 
         var current: Configuration { running.current }
+
+        /// Makes what runs what the configuration says, and `running` as well; the file is left alone.
+        func apply(_ configuration: Configuration) async throws {
+            try await apply(configuration, .change(added: []))
+        }
 
         /// Edits the file and applies what it then says. Throws, and changes nothing, if the file was emptied meanwhile: an
         /// edit of something else would drop all devices or folders.
@@ -25,7 +45,8 @@ struct ConfigurationChanges: Sendable {
                     "it names \(loss.none) any more, and nothing was changed; restore it, or remove the \(loss.all) with "
                         + "`synctrain reload`", file: file.path)
             }
-            try await apply(edited)
+            let added = edits.compactMap { if case .addFolder(let folder) = $0 { folder.id } else { nil } }
+            try await apply(edited, .change(added: Set(added)))
         }
 
         /// Applies what the file says. Throws `confirmationNeeded`, and changes nothing, if it names no device or no folder
@@ -38,7 +59,7 @@ struct ConfigurationChanges: Sendable {
                     "`config.toml` names \(loss.none) any more. Remove the \(loss.all) that there are? Files stay.",
                     path: file.path)
             }
-            try await apply(new)
+            try await apply(new, isConfirmed ? .confirmed : .change(added: []))
             return new
         }
     }
@@ -49,7 +70,7 @@ struct ConfigurationChanges: Sendable {
     /// - Parameter apply: Makes what runs, and `running`, what the configuration says; called once at a time.
     init(
         file: ConfigurationFile, running: RunningConfiguration,
-        apply: @escaping @Sendable (Configuration) async throws -> Void
+        apply: @escaping @Sendable (Configuration, ConfigurationReason) async throws -> Void
     ) {
         turn = Turn(file: file, running: running, apply: apply)
     }

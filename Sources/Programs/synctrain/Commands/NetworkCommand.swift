@@ -66,7 +66,7 @@ extension CommandContext {
             return try await environment.connect(places).call(Endpoints.setNetwork, change).restart
         } catch let error as ControlError where error.code == .noAgent {
             try checkSetUp(.invalidConfiguration)
-            try environment.edit(places, .setNetwork(change))
+            try await environment.edit(places, .setNetwork(change))
             return []
         }
     }

@@ -44,7 +44,13 @@ extension CommandEnvironment {
                         network: configuration.networkSettings, ignored: configuration.ignoredList)
                 }
             },
-            edit: { places, edit in try controlErrors { try apply(edit, try agentPlaces(places)) } },
+            edit: { places, edit in
+                do {
+                    try await apply(edit, try agentPlaces(places))
+                } catch {
+                    throw ControlError(describing: error)
+                }
+            },
             restoration: { places, device in
                 try controlErrors {
                     try ConfigurationFile(try agentPlaces(places)).load().restoration(of: device)
@@ -163,7 +169,7 @@ extension CommandEnvironment {
         }
     }
 
-    private static func apply(_ edit: ConfigurationEdit, _ places: AgentPlaces) throws {
+    private static func apply(_ edit: ConfigurationEdit, _ places: AgentPlaces) async throws {
         let file = ConfigurationFile(places)
         let configuration = try file.load()
         switch edit {
@@ -172,7 +178,9 @@ extension CommandEnvironment {
         case .renameDevice(let reference, let name):
             try file.apply(.renameDevice(try configuration.device(reference).id, name: name))
         case .removeDevice(let reference):
-            try file.apply(.removeDevice(try configuration.device(reference).id))
+            let device = try configuration.device(reference).id
+            try file.apply(.removeDevice(device))
+            try await IndexReset.forget(devices: [device], in: places)
         case .addFolder(var settings):
             settings.path = try places.expanded(settings.path)
             let edits = try configuration.edits(adding: settings)
@@ -180,6 +188,7 @@ extension CommandEnvironment {
                 try FolderPreparation.prepare(folder, others: configuration.folders, places: places)
             }
             try file.apply(edits)
+            try await IndexReset.forget(folders: [FolderID(settings.id)], in: places)
         case .setFolderPaused(let id, let isPaused):
             try file.apply(.setFolderPaused(try configuration.folder(FolderID(id)).id, isPaused))
         case .setFolderBluetooth(let change): try file.apply(try configuration.edits(applying: change))
@@ -194,7 +203,9 @@ extension CommandEnvironment {
         case .setFolderShared(let change): try file.apply(try configuration.edits(applying: change))
         case .setFolderRole(let change): try file.apply(try configuration.edits(applying: change))
         case .removeFolder(let id):
-            try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))
+            let folder = try configuration.folder(FolderID(id)).id
+            try file.apply(.removeFolder(folder))
+            try await IndexReset.forget(folders: [folder], in: places)
         }
     }
 }
