@@ -67,12 +67,16 @@ struct ConfigurationChanges: Sendable {
     private let turn: Turn
     private let gate = Budget(limit: 1)
 
-    /// - Parameter apply: Makes what runs, and `running`, what the configuration says; called once at a time.
+    /// - Parameter apply: Makes what runs, and `running`, what the configuration says; called once at a time, and to its end
+    ///   although who asked for the change may have gone.
     init(
         file: ConfigurationFile, running: RunningConfiguration,
         apply: @escaping @Sendable (Configuration, ConfigurationReason) async throws -> Void
     ) {
-        turn = Turn(file: file, running: running, apply: apply)
+        turn = Turn(file: file, running: running) { new, reason in
+            // Half of a change would leave folders and devices that nobody syncs until the agent is started again.
+            try await uncancelled { try await apply(new, reason) }
+        }
     }
 
     /// Runs `body` while nobody else changes the configuration.

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AsyncTools
 import BlockExchange
 import IndexStore
 
@@ -10,8 +11,14 @@ struct PairedDevices: Sendable {
     /// As `addDevice` and `addFolder`, in one change of the configuration. A device that is known keeps its name, and gets
     /// the new addresses beside its own.
     ///
+    /// Done to its end although who paired may have gone: the other device stores this one at the same time.
+    ///
     /// - parameter role: what it may do in the folders; nil leaves that as it is.
     func store(_ device: PairedDevice, role: DeviceRole?) async throws {
+        try await uncancelled { try await change(device, role) }
+    }
+
+    private func change(_ device: PairedDevice, _ role: DeviceRole?) async throws {
         try await changes.edit { configuration in
             var edits = configuration.edits(
                 storing: DeviceConfiguration(id: device.id, name: device.name, addresses: device.addresses))

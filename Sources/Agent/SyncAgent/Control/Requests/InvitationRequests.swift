@@ -1,5 +1,6 @@
 import AgentConfiguration
 import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -21,9 +22,10 @@ struct InvitationRequests: RequestGroup {
     let logger: Logger
 
     func add(to table: inout EndpointHandlers) {
-        table.on(Endpoints.invite) { try await invite($0) }
+        // The index and the board, which says whose code is accepted, must not say different things.
+        table.on(Endpoints.invite) { request in try await uncancelled { try await invite(request) } }
         table.on(Endpoints.invitations) { try await invitationList() }
-        table.on(Endpoints.revokeInvitation) { try await revokeInvitation($0) }
+        table.on(Endpoints.revokeInvitation) { number in try await uncancelled { try await revokeInvitation(number) } }
     }
 
     private func invite(_ request: InvitationRequest) async throws -> Invitation {

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -52,13 +53,16 @@ struct JoinRequests: RequestGroup {
                 }
                 try await talk.send(.ready)
                 guard case .done = try await talk.next() else { throw InvitationRefusal.mistake }
-                try await changes.edit { configuration in
-                    let edits = try joining.edits(configuration)
-                    for case .addFolder(let folder) in edits {
-                        try FolderPreparation.prepare(
-                            folder, others: configuration.folders, places: places)
+                // The other device has stored this one.
+                try await uncancelled {
+                    try await changes.edit { configuration in
+                        let edits = try joining.edits(configuration)
+                        for case .addFolder(let folder) in edits {
+                            try FolderPreparation.prepare(
+                                folder, others: configuration.folders, places: places)
+                        }
+                        return edits
                     }
-                    return edits
                 }
                 // Both have stored it; this word changes nothing there.
                 try? await talk.send(.done)

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import FolderSync
@@ -23,7 +24,8 @@ struct SelectionRequests: RequestGroup {
             }
         }
         table.on(Endpoints.setPatterns) { try await setPatterns($0) }
-        table.on(Endpoints.setFolderMode) { try await setMode($0) }
+        // `.stignore` and the configuration must not say different things.
+        table.on(Endpoints.setFolderMode) { change in try await uncancelled { try await setMode(change) } }
     }
 
     private func select(_ change: SelectionChange) async throws -> SelectionAnswer {

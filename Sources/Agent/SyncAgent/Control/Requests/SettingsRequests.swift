@@ -1,5 +1,6 @@
 import AgentConfiguration
 import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import IndexStore
@@ -22,8 +23,10 @@ struct SettingsRequests: RequestGroup {
         table.on(Endpoints.setPaused) { change in
             try await changes.edit { try $0.edits(applying: change, now: time.wall().seconds) }
         }
-        table.on(Endpoints.resetIndex) { try await resetIndex(folder: $0.folder) }
-        table.on(Endpoints.addDevice) { try await addDevice($0) }
+        table.on(Endpoints.resetIndex) { request in
+            try await uncancelled { try await resetIndex(folder: request.folder) }
+        }
+        table.on(Endpoints.addDevice) { settings in try await uncancelled { try await addDevice(settings) } }
         table.on(Endpoints.renameDevice) { try await rename($0) }
         table.on(Endpoints.removeDevice) { try await removeDevice($0) }
         table.on(Endpoints.setDevice) { change in try await changes.edit { try $0.edits(applying: change) } }
@@ -35,9 +38,9 @@ struct SettingsRequests: RequestGroup {
         }
         table.on(Endpoints.setFolderRelays) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.setDeviceBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
-        table.on(Endpoints.addFolder) { try await addFolder($0) }
+        table.on(Endpoints.addFolder) { settings in try await uncancelled { try await addFolder(settings) } }
         table.on(Endpoints.setFolderPaused) { try await setPaused($0) }
-        table.on(Endpoints.removeFolder) { try await removeFolder($0) }
+        table.on(Endpoints.removeFolder) { id in try await uncancelled { try await removeFolder(id) } }
         table.on(Endpoints.setFolderBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.setFolderShared) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.setFolderRole) { change in try await changes.edit { try $0.edits(applying: change) } }
@@ -132,8 +135,11 @@ struct SettingsRequests: RequestGroup {
             let configuration = turn.current
             var without = configuration
             without.folders.removeAll { ids.contains($0.id) }
-            try await turn.apply(without)
+            var failure: (any Error)?
+            do { try await turn.apply(without) } catch { failure = error }
+            // Whatever became of their indexes, they are synced again.
             try await turn.apply(configuration)
+            if let failure { throw failure }
         }
         for device in devices.all { device.session?.closeToRebuild() }
     }
