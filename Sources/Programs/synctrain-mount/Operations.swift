@@ -4,7 +4,7 @@ import MountProtocol
 import MountRules
 
 /// What the kernel asks, answered on libfuse's threads from what is known, else by the agent's answer from its thread. No
-/// operation waits. In functions of its own file, since closures in `main.swift` would belong to the main actor and trap here.
+/// operation waits. In functions that no actor isolates, since closures of the main actor would trap here.
 enum Operations {
     static func make() -> fuse_lowlevel_ops {
         var operations = fuse_lowlevel_ops()

@@ -290,8 +290,8 @@ package final class PeerSession: BlockSource {
         roles.continuation.yield(state.withLock { $0.standing.give(role) })
     }
 
-    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored. One that has not begun
-    /// does not begin.
+    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, and of what comes from now on nothing is
+    /// stored; what waits in its inbox is. One that has not begun does not begin.
     package func demote() {
         let new = makeExchange()
         let old = state.withLock { state in

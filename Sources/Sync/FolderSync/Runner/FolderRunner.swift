@@ -81,7 +81,8 @@ package final class FolderRunner: Sendable {
         statusChanged()
     }
 
-    /// Ends `run`, in the middle of what it does, and returns when it has ended.
+    /// Ends `run`, in the middle of what it does. Returns when no step is under way any more, and none is begun after that; `run` itself
+    /// may still be on its way out.
     package func stop() async {
         stopped.notify()
         // Taken for good: nothing is begun any more.
