@@ -159,3 +159,10 @@ import Testing
                 isPresent: example.isPresent) == example.state)
     }
 }
+
+extension GlobalEntry {
+    /// How the name stands on this device by the index alone.
+    fileprivate var localState: LocalState {
+        LocalState(selected: selectedShare, present: presentShare, isSelected: isSelected, isPresent: isVerified)
+    }
+}

@@ -38,10 +38,5 @@ extension GlobalEntry {
     /// What of that is on this disk in the winner's version, verified.
     package var presentShare: Aggregate { isDirectory ? present : isVerified ? itself : .zero }
 
-    /// How the name stands on this device by the index alone.
-    package var localState: LocalState {
-        LocalState(selected: selectedShare, present: presentShare, isSelected: isSelected, isPresent: isVerified)
-    }
-
     private var itself: Aggregate { file.map { Aggregate(of: $0) } ?? .zero }
 }

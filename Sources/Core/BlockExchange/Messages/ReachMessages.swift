@@ -68,9 +68,6 @@ public struct ReachAnswer: Equatable, Sendable, NumberedMessage {
         case unusable = 10
         /// Not dialled: too many dials are under way.
         case busy = 11
-
-        /// Whether the address was dialled.
-        public var wasTried: Bool { (1...5).contains(rawValue) }
     }
 
     public struct Result: Equatable, Sendable {
