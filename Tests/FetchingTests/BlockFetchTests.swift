@@ -142,7 +142,7 @@ import Transport
         let (changes, changed) = AsyncStream.makeStream(of: Void.self)
         let environment = FetchEnvironment(
             sessions: { _ in [Self.alice: holder] }, held: { holder.held }, linksChanged: { changes },
-            dialNow: { _ in }, localBlock: { _ in nil }, budget: Budget(limit: 1 << 20),
+            dialNow: { _ in }, localBlock: { _, _ in nil }, budget: Budget(limit: 1 << 20),
             threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: PatienceClock(), monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
@@ -183,7 +183,7 @@ import Transport
             seek: { devices in
                 sought.withLock { $0 += devices }
                 return hasRadio
-            }, localBlock: { _ in nil },
+            }, localBlock: { _, _ in nil },
             budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
@@ -211,7 +211,7 @@ import Transport
         let (clock, holder) = (PatienceClock(), Holder())
         let environment = FetchEnvironment(
             sessions: { _ in holder.look(as: Self.alice) }, linksChanged: { holder.changes() }, dialNow: { _ in },
-            localBlock: { _ in nil }, budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+            localBlock: { _, _ in nil }, budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: clock, monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
             settings: BlockScheduler.Settings(windowRequestCount: 1), lostHolderPatience: PatienceClock.patience)

@@ -147,7 +147,7 @@ import Testing
             let expected = model.local.values.filter { entry in
                 entry.status != nil && !entry.file.isDeleted && entry.file.blocks.contains { $0.hash == hash(block) }
             }
-            let found = try await store.localBlocks(hash(block), limit: 1000)
+            let found = try await store.localBlocks(hash(block), in: music, limit: 1000)
             #expect(found.map(\.path).sorted() == expected.map(\.file.name).sorted())
         }
     }

@@ -130,7 +130,7 @@ import Testing
         updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
         #expect(updates.map(\.sequence) == [3] && updates.map(\.isInvalid) == [true])
         #expect(try await index.store.totals(of: music).local == .zero)
-        #expect(try await index.store.localBlocks(hash(0)) == [])
+        #expect(try await index.store.localBlocks(hash(0), in: music) == [])
     }
 
     /// Whoever has heard that this device has the name, and nothing since, hears that it has not when nobody vouches for
@@ -237,9 +237,13 @@ import Testing
                     LocalEntry(
                         file: file("small", version((alice, 1)), content: 2), flags: .ignored, status: Self.status)),
                 .set(LocalEntry(file: file("not here", version((alice, 1)), content: 2))),
+                .set(LocalEntry(file: file("shared", version((alice, 1)), content: 3), status: Self.status)),
             ]
         ) { _ in false }
-        let found = try await index.store.localBlocks(hash(2)).sorted { $0.folder < $1.folder }
+        let found = [
+            try await index.store.localBlocks(hash(2), in: music),
+            try await index.store.localBlocks(hash(2), in: other),
+        ].flatMap(\.self)
         #expect(
             found == [
                 LocalBlock(
@@ -249,9 +253,15 @@ import Testing
                     folder: other, path: "small", offset: 0, size: 10, fileSize: 10, modifiedSeconds: 1000,
                     modifiedNanoseconds: 0, status: Self.status),
             ])
-        #expect(try await index.store.localBlocks(hash(2), limit: 1).count == 1)
-        #expect(try await index.store.localBlocks(hash(9)) == [])
-        #expect(try await index.store.blocksOnDisk([hash(2), hash(9)]) == [hash(2)])
+        #expect(try await index.store.localBlocks(hash(3), in: other, limit: 0) == [])
+        #expect(try await index.store.localBlocks(hash(9), in: music) == [])
+        // Of another folder only what its devices may have.
+        #expect(try await index.store.localBlocks(hash(3), in: music) == [])
+        #expect(try await index.store.localBlocks(hash(3), in: music, or: [other]).map(\.path) == ["shared"])
+        #expect(try await index.store.localBlocks(hash(2), in: music, or: [other]).map(\.path) == ["d/big"])
+        let hashes = [hash(2), hash(3), hash(9)]
+        #expect(try await index.store.blocksOnDisk(hashes, in: [music]) == [hash(2)])
+        #expect(try await index.store.blocksOnDisk(hashes, in: [music, other]) == [hash(2), hash(3)])
     }
 }
 

@@ -40,15 +40,15 @@ import Testing
 
     @Test func theOldestIsForgottenWhenThereIsTooMuch() {
         let store = PartialBlocks(limit: 30)
-        let hashes = (0..<4).map { SHA256.digest([UInt8($0)]) }
-        for hash in hashes {
-            var block = store.take(hash, byteCount: 10)
+        let keys = (0..<4).map { PartialBlocks.Key(folder: FolderID("f"), hash: SHA256.digest([UInt8($0)])) }
+        for key in keys {
+            var block = store.take(key, byteCount: 10)
             block.put(ByteBuffer(bytes: [1, 2, 3]), at: 0)
-            store.keep(block, hash: hash)
+            store.keep(block, as: key)
         }
-        #expect(hashes.map { store.take($0, byteCount: 10).missingByteCount } == [10, 7, 7, 7])
+        #expect(keys.map { store.take($0, byteCount: 10).missingByteCount } == [10, 7, 7, 7])
         // Taken is gone, and one of another length is another block.
-        #expect(store.take(hashes[1], byteCount: 10).missingByteCount == 10)
+        #expect(store.take(keys[1], byteCount: 10).missingByteCount == 10)
     }
 }
 
@@ -179,6 +179,18 @@ import Testing
         let bytes = try await sliced(peer, partials).run(peer.request)
         #expect(Array(bytes.readableBytesView) == peer.content)
         #expect((before + peer.ranges).reduce(0) { $0 + $1.count } == 200_000)
+    }
+
+    @Test func whatCameForOneFolderIsAskedForAgainForAnother() async throws {
+        let peer = Peer(byteCount: 200_000, answers: 7)
+        let partials = PartialBlocks()
+        await #expect(throws: RequestError.linkLost) { try await sliced(peer, partials).run(peer.request) }
+        peer.mend()
+        var request = peer.request
+        request.folder = FolderID("other")
+        let bytes = try await sliced(peer, partials).run(request)
+        #expect(Array(bytes.readableBytesView) == peer.content)
+        #expect(peer.ranges.reduce(0) { $0 + $1.count } == 200_000)
     }
 
     @Test func whatCameOfASliceIsNotAskedForAgain() async throws {

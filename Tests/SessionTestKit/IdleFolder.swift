@@ -20,7 +20,8 @@ extension FolderSync.Folder {
     ) {
         let logger = Logger(label: "idle", factory: { _ in SwiftLogNoOpLogHandler() })
         let fetching = FetchEnvironment(
-            sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in }, localBlock: { _ in nil },
+            sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
+            localBlock: { _, _ in nil },
             budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: .system,
             settings: BlockScheduler.Settings())
         var tools = FolderTools(

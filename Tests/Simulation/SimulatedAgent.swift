@@ -138,12 +138,12 @@ final class SimulatedAgent: Sendable {
             pending: PendingRegistry(
                 index: index, ignored: { .init() }, events: events, time: agentTime, logger: logger))
         let local = LocalBlocks(
-            cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
+            of: id, cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
             threads: CallingThread())
         let devices = DeviceRegistry()
         let fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
-            localBlock: { await local.block($0) }, budget: Budget(limit: 64 << 20), threads: CallingThread(),
+            localBlock: { await local.block($0, for: $1) }, budget: Budget(limit: 64 << 20), threads: CallingThread(),
             time: agentTime, settings: BlockScheduler.Settings(minimumPatience: .seconds(1 << 40)),
             firstHolderPatience: .zero, lostHolderPatience: .zero)
         let transfers = TransferRegistry(now: agentTime.monotonic)

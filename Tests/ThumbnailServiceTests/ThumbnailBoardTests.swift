@@ -70,12 +70,13 @@ import Transport
             let (changes, _) = AsyncStream.makeStream(of: Void.self)
             let fetching = FetchEnvironment(
                 sessions: { _ in [ThumbnailBoardTests.device: holder] }, linksChanged: { changes }, dialNow: { _ in },
-                localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 20), threads: .singleton,
+                localBlock: { _, _ in nil }, blocksHere: { _, _ in [] }, budget: Budget(limit: 1 << 20),
+                threads: .singleton,
                 time: AgentTime(
                     clock: ContinuousClock(), monotonic: { time.now }, wall: { WallTime(seconds: 0) },
                     random: { 0.5 }), settings: BlockScheduler.Settings())
             let maker = ThumbnailMaker(
-                fetching: fetching, keep: { _, _ in }, sandbox: ThumbnailSandbox(now: { time.now }),
+                fetching: fetching, keep: { _, _, _ in }, sandbox: ThumbnailSandbox(now: { time.now }),
                 workDirectory: directory + "/work",
                 limits: ThumbnailMaker.Limits(usual: 1 << 20, slow: 1 << 20), isMetered: { false })
             board = ThumbnailBoard(

@@ -58,13 +58,14 @@ import Transport
         let (changes, _) = AsyncStream.makeStream(of: Void.self)
         let fetching = FetchEnvironment(
             sessions: { _ in [Self.device: holder] }, linksChanged: { changes }, dialNow: { _ in },
-            localBlock: { block in
+            localBlock: { block, _ in
                 guard known.contains(block.hash) else { return nil }
                 return ByteBuffer(bytes: bytes[Int(block.offset)..<(Int(block.offset) + Int(block.size))])
-            }, blocksHere: { known.intersection($0) }, budget: Budget(limit: 64 << 20), threads: .singleton,
+            }, blocksHere: { hashes, _ in known.intersection(hashes) }, budget: Budget(limit: 64 << 20),
+            threads: .singleton,
             time: .system, settings: BlockScheduler.Settings())
         let maker = ThumbnailMaker(
-            fetching: fetching, keep: { _, _ in }, sandbox: ThumbnailSandbox(now: { .zero }),
+            fetching: fetching, keep: { _, _, _ in }, sandbox: ThumbnailSandbox(now: { .zero }),
             workDirectory: directory, limits: ThumbnailMaker.Limits(usual: 1 << 20, slow: 256 << 10),
             isMetered: { isMetered })
         let subject = try #require(

@@ -113,7 +113,8 @@ package final class Agent: Service, Sendable {
         radio = RadioFollower(
             transports: setup.transports, configuration: configuration, devices: devices, folders: folders,
             policies: policies, slowLinkPolicy: slowLinkPolicy, changed: Signal(), time: time)
-        let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: .singleton)
+        let local = LocalBlocks(
+            of: identity.device, cache: cache, index: index, folders: folders, threads: .singleton)
         let downloads = SharedDownloads(
             board: DownloadBoard(), localDevice: identity.device, folders: folders, index: index)
         fetching = Self.fetching(
@@ -136,7 +137,7 @@ package final class Agent: Service, Sendable {
             logger: logger, begin: { [tasks] in tasks.start($0) })
         let sessions = SessionKeeper(
             configuration: configuration, rates: rates, policies: policies, folders: folders, devices: devices,
-            index: index, events: events, tasks: tasks,
+            index: index, cache: cache, events: events, tasks: tasks,
             folderTools: FolderTools(
                 localDevice: identity.device, fetching: fetching, transfers: transfers, time: time,
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
@@ -206,7 +207,7 @@ package final class Agent: Service, Sendable {
                 for id in ids where await devices.device(id)?.seek() == true { isSought = true }
                 return isSought
             },
-            localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
+            localBlock: { await local.block($0, for: $1) }, blocksHere: { await local.blocksHere($0, for: $1) },
             budget: budget, threads: .singleton,
             time: time, settings: settings, downloads: downloads)
     }

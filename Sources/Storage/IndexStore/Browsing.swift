@@ -176,32 +176,39 @@ extension IndexStore {
         }
     }
 
-    /// Files on this disk, of any folder, that hold a block with `hash`; at most `limit`.
+    /// Files of `folder` on this disk that hold a block with `hash`, and files of `others` that other devices may have; at
+    /// most `limit`. One read.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
-    package func localBlocks(_ hash: SHA256Digest, limit: Int = 8) async throws -> [LocalBlock] {
+    package func localBlocks(
+        _ hash: SHA256Digest, in folder: FolderID, or others: Set<FolderID> = [], limit: Int = 8
+    ) async throws -> [LocalBlock] {
         try await read { database in
             let select = try RawStatement(database, "SELECT entry, block FROM localBlock WHERE hash = ?1")
             try select.bind(1, Int64(bitPattern: hash.words.0))
             defer { select.reset() }
             let readFolder = try RawStatement(database, "SELECT folder FROM entry WHERE id = ?1")
             var readers: [Int64: IndexReader] = [:]
-            for folder in try Folder.all(in: database) {
-                readers[folder.number] = try IndexReader(database, folder: folder)
+            for row in try Folder.all(in: database) where row.id == folder || others.contains(row.id) {
+                readers[row.number] = try IndexReader(database, folder: row)
             }
             var found: [LocalBlock] = []
             while found.count < limit, try select.step() {
                 let entry = select.integer(0)
                 try readFolder.bind(1, entry)
                 var known: [Int64: [UInt8]] = [:]
-                guard let index = Int(exactly: select.integer(1)), let folder = try readFolder.first({ $0.integer(0) })
+                guard let index = Int(exactly: select.integer(1)),
+                    let number = try readFolder.first({ $0.integer(0) })
                 else { throw MalformedRow("a local block of no entry") }
-                // Of a folder that is being removed.
-                guard let reader = readers[folder] else { continue }
+                // Of a folder that is being removed, or that is not asked for.
+                guard let reader = readers[number] else { continue }
                 guard let path = try reader.path(of: entry, known: &known) else {
                     throw MalformedRow("a local block of no entry")
                 }
-                if let block = try Self.localBlock(hash, at: index, of: entry, path: path, reader) {
+                let isOther = reader.folder.id != folder
+                if let block = try Self.localBlock(
+                    hash, at: index, of: entry, path: path, reader, onlyAnnounced: isOther)
+                {
                     found.append(block)
                 }
             }
@@ -209,27 +216,38 @@ extension IndexStore {
         }
     }
 
-    /// Those of `hashes` that a file on this disk may hold; `localBlocks` says for sure, and where. One read.
+    /// Those of `hashes` that a file of these folders on this disk may hold; `localBlocks` says for sure, and where. One read.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
-    package func blocksOnDisk(_ hashes: [SHA256Digest]) async throws -> Set<SHA256Digest> {
+    package func blocksOnDisk(_ hashes: [SHA256Digest], in folders: Set<FolderID>) async throws -> Set<SHA256Digest> {
         try await read { database in
-            let select = try RawStatement(database, "SELECT 1 FROM localBlock WHERE hash = ?1 LIMIT 1")
+            let numbers = Set(try Folder.all(in: database).filter { folders.contains($0.id) }.map(\.number))
+            let select = try RawStatement(
+                database,
+                """
+                SELECT entry.folder FROM localBlock CROSS JOIN entry ON entry.id = localBlock.entry
+                WHERE localBlock.hash = ?1
+                """)
             return try Set(
                 hashes.filter { hash in
                     try select.bind(1, Int64(bitPattern: hash.words.0))
-                    return try select.first { _ in true } ?? false
+                    defer { select.reset() }
+                    while try select.step() {
+                        if numbers.contains(select.integer(0)) { return true }
+                    }
+                    return false
                 })
         }
     }
 
     private static func localBlock(
-        _ hash: SHA256Digest, at index: Int, of entry: Int64, path: String, _ reader: IndexReader
+        _ hash: SHA256Digest, at index: Int, of entry: Int64, path: String, _ reader: IndexReader, onlyAnnounced: Bool
     ) throws -> LocalBlock? {
         guard
-            let own = try reader.announcements(of: entry).first(where: { $0.announcer == Announcement.thisDevice }),
-            let status = try reader.local(own, of: entry, path: path).status
+            let own = try reader.announcements(of: entry).first(where: { $0.announcer == Announcement.thisDevice })
         else { return nil }
+        let local = try reader.local(own, of: entry, path: path)
+        guard let status = local.status, !onlyAnnounced || local.flags.isEmpty else { return nil }
         let blocks = try reader.blocks(of: own)
         guard blocks.indices.contains(index), blocks[index].hash == hash else { return nil }
         return LocalBlock(

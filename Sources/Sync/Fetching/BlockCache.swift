@@ -5,16 +5,53 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// Blocks on disk by their hash, the least recently used ones given up when the limit is reached. What it returns has
-/// been verified; a damaged block is removed and counts as missing.
+/// Blocks on disk by their folder and their hash, the least recently used ones given up when the limit is reached. What it
+/// returns has been verified; a damaged block is removed and counts as missing. A block is found for the folders that it was
+/// kept for and no others: a device that knows only its hash must not get its content.
 ///
 /// Only a cache: nothing is made durable, and every failure to write is a block less in the cache and nothing more.
 package final class BlockCache: Sendable {
+    private struct Key: Hashable {
+        /// Its place in `directories`.
+        var folder: Int32
+        var hash: SHA256Digest
+    }
+
     private struct State {
-        var sizes: [SHA256Digest: Int] = [:]
+        var sizes: [Key: Int] = [:]
         /// Oldest use first.
-        var order = UseOrder<SHA256Digest>()
+        var order = UseOrder<Key>()
         var byteCount = 0
+        /// Each folder's directory, named after its id; only ever grows.
+        private(set) var directories: [String] = []
+        private var numbers: [FolderID: Int32] = [:]
+
+        mutating func number(of directory: String) -> Int32 {
+            if let number = directories.firstIndex(of: directory) { return Int32(number) }
+            directories.append(directory)
+            return Int32(directories.count - 1)
+        }
+
+        mutating func key(_ hash: SHA256Digest, of folder: FolderID) -> Key {
+            let number = numbers[folder] ?? number(of: BlockCache.directory(of: folder))
+            numbers[folder] = number
+            return Key(folder: number, hash: hash)
+        }
+
+        /// Below the cache's directory.
+        func path(of key: Key) -> String {
+            let name = key.hash.description
+            return "\(directories[Int(key.folder)])/\(name.prefix(2))/\(name)"
+        }
+
+        /// The block of one of these folders; nil if none has it.
+        mutating func find(_ hash: SHA256Digest, of folders: Set<FolderID>) -> Key? {
+            for folder in folders {
+                let key = key(hash, of: folder)
+                if sizes[key] != nil { return key }
+            }
+            return nil
+        }
     }
 
     package let directory: String
@@ -42,46 +79,66 @@ package final class BlockCache: Sendable {
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Whether `block` may find it.
-    package func contains(_ hash: SHA256Digest) -> Bool { state.withLock { $0.sizes[hash] != nil } }
+    package func contains(_ hash: SHA256Digest, of folders: Set<FolderID>) -> Bool {
+        state.withLock { $0.find(hash, of: folders) != nil }
+    }
 
-    /// The block with this hash; nil if it is not here, or not any more what its name says.
-    package func block(_ hash: SHA256Digest) -> [UInt8]? {
-        let isKnown = state.withLock { state in
-            guard state.sizes[hash] != nil else { return false }
-            state.order.use(hash)
-            return true
+    /// The block with this hash, kept for one of these folders; nil if it is not here, or not any more what its name says.
+    package func block(_ hash: SHA256Digest, of folders: Set<FolderID>) -> [UInt8]? {
+        let found = state.withLock { state -> (key: Key, path: String)? in
+            guard let key = state.find(hash, of: folders) else { return nil }
+            state.order.use(key)
+            return (key, directory + "/" + state.path(of: key))
         }
-        guard isKnown else { return nil }
-        guard let data = FileManager.default.contents(atPath: path(of: hash)) else {
-            forget(hash)
+        guard let found else { return nil }
+        guard let data = FileManager.default.contents(atPath: found.path) else {
+            forget(found.key)
             return nil
         }
         let bytes = [UInt8](data)
         guard SHA256.digest(bytes) == hash else {
-            forget(hash)
+            forget(found.key)
             return nil
         }
         return bytes
     }
 
     /// Keeps a block that was verified.
-    package func keep(_ bytes: [UInt8], hash: SHA256Digest) { bytes.withUnsafeBytes { keep($0, hash: hash) } }
-
-    /// The same, without a copy of the bytes.
-    package func keep(_ bytes: ByteBuffer, hash: SHA256Digest) {
-        bytes.withUnsafeReadableBytes { keep($0, hash: hash) }
+    package func keep(_ bytes: [UInt8], hash: SHA256Digest, of folder: FolderID) {
+        bytes.withUnsafeBytes { keep($0, hash: hash, of: folder) }
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer, hash: SHA256Digest) {
-        guard bytes.count <= byteLimit, state.withLock({ $0.sizes[hash] == nil }), put(bytes, at: path(of: hash))
-        else { return }
+    /// The same, without a copy of the bytes.
+    package func keep(_ bytes: ByteBuffer, hash: SHA256Digest, of folder: FolderID) {
+        bytes.withUnsafeReadableBytes { keep($0, hash: hash, of: folder) }
+    }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer, hash: SHA256Digest, of folder: FolderID) {
+        guard bytes.count <= byteLimit else { return }
+        let new = state.withLock { state -> (key: Key, path: String)? in
+            let key = state.key(hash, of: folder)
+            return state.sizes[key] == nil ? (key, directory + "/" + state.path(of: key)) : nil
+        }
+        guard let new, put(bytes, at: new.path) else { return }
         let evicted = state.withLock { state in
             // bounded: the bytes of a block in memory
-            if state.sizes.updateValue(bytes.count, forKey: hash) == nil { state.byteCount += bytes.count }
-            state.order.use(hash)
+            if state.sizes.updateValue(bytes.count, forKey: new.key) == nil { state.byteCount += bytes.count }
+            state.order.use(new.key)
             return evict(&state)
         }
         remove(evicted)
+    }
+
+    /// Removes what was kept for any other folder.
+    package func removeAll(but folders: Set<FolderID>) {
+        let wanted = Set(folders.map { Self.directory(of: $0) })
+        let gone = state.withLock { state in
+            let gone = Set(state.directories.indices.filter { !wanted.contains(state.directories[$0]) })
+            guard !gone.isEmpty else { return [String]() }
+            for key in state.sizes.keys where gone.contains(Int(key.folder)) { drop(key, from: &state) }
+            return gone.map { state.directories[$0] }
+        }
+        for name in gone { try? FileManager.default.removeItem(atPath: "\(directory)/\(name)") }
     }
 
     /// Written aside and renamed: a block is whole or not there, whoever else writes the same one.
@@ -106,9 +163,7 @@ package final class BlockCache: Sendable {
         if done == bytes.count {
             if rename(aside, path) == 0 { return true }
             // The first of its shelf.
-            if errno == ENOENT, mkdir((path as NSString).deletingLastPathComponent, 0o700) == 0 || errno == EEXIST,
-                rename(aside, path) == 0
-            {
+            if errno == ENOENT, makeShelf((path as NSString).deletingLastPathComponent), rename(aside, path) == 0 {
                 return true
             }
         }
@@ -116,54 +171,74 @@ package final class BlockCache: Sendable {
         return false
     }
 
-    // MARK: -
-
-    private func path(of hash: SHA256Digest) -> String {
-        let name = hash.description
-        return "\(directory)/\(name.prefix(2))/\(name)"
+    private func makeShelf(_ path: String) -> Bool {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+        // The first of its folder.
+        guard errno == ENOENT else { return false }
+        mkdir((path as NSString).deletingLastPathComponent, 0o700)
+        return mkdir(path, 0o700) == 0 || errno == EEXIST
     }
 
-    private func evict(_ state: inout State) -> [SHA256Digest] {
-        var evicted: [SHA256Digest] = []
+    // MARK: -
+
+    private static func directory(of folder: FolderID) -> String {
+        SHA256.digest(Array(folder.rawValue.utf8)).description
+    }
+
+    /// The paths of what is given up.
+    private func evict(_ state: inout State) -> [String] {
+        var evicted: [String] = []
         while state.byteCount > byteLimit, let oldest = state.order.takeOldest() {
-            state.byteCount -= state.sizes.removeValue(forKey: oldest) ?? 0
-            evicted.append(oldest)
+            evicted.append(directory + "/" + state.path(of: oldest))
+            drop(oldest, from: &state)
         }
         return evicted
     }
 
-    private func forget(_ hash: SHA256Digest) {
-        state.withLock { state in
-            state.byteCount -= state.sizes.removeValue(forKey: hash) ?? 0
-            state.order.forget(hash)
+    private func forget(_ key: Key) {
+        let path = state.withLock { state in
+            drop(key, from: &state)
+            return directory + "/" + state.path(of: key)
         }
-        remove([hash])
+        remove([path])
     }
 
-    private func remove(_ hashes: [SHA256Digest]) {
-        for hash in hashes { unlink(path(of: hash)) }
+    private func drop(_ key: Key, from state: inout State) {
+        state.byteCount -= state.sizes.removeValue(forKey: key) ?? 0
+        state.order.forget(key)
     }
 
-    /// Takes over what an earlier run left, in the order of last change; files that are no blocks are left alone.
+    private func remove(_ paths: [String]) {
+        for path in paths { unlink(path) }
+    }
+
+    /// Takes over what an earlier run left, in the order of last change; files that are no blocks are left alone. Shelves that
+    /// are in no folder's directory are those of versions that kept blocks for all folders: they go.
     private func load() {
-        var found: [(hash: SHA256Digest, size: Int, modified: timespec)] = []
+        var found: [(key: Key, size: Int, modified: timespec)] = []
         let manager = FileManager.default
-        for shelf in (try? manager.contentsOfDirectory(atPath: directory)) ?? [] where shelf.utf8.count == 2 {
-            for name in (try? manager.contentsOfDirectory(atPath: "\(directory)/\(shelf)")) ?? [] {
-                var status = stat()
-                guard let hash = SHA256Digest(hex: name), lstat("\(directory)/\(shelf)/\(name)", &status) == 0,
-                    status.st_mode & S_IFMT == S_IFREG, (1...BlockSize.maximum).contains(Int(status.st_size))
-                else { continue }
-                found.append((hash, Int(status.st_size), status.st_mtim))
+        for folder in (try? manager.contentsOfDirectory(atPath: directory)) ?? [] {
+            if folder.utf8.count == 2 { try? manager.removeItem(atPath: "\(directory)/\(folder)") }
+            guard SHA256Digest(hex: folder) != nil else { continue }
+            let number = state.withLock { $0.number(of: folder) }
+            for shelf in (try? manager.contentsOfDirectory(atPath: "\(directory)/\(folder)")) ?? [] {
+                let shelf = "\(directory)/\(folder)/\(shelf)"
+                for name in (try? manager.contentsOfDirectory(atPath: shelf)) ?? [] {
+                    var status = stat()
+                    guard let hash = SHA256Digest(hex: name), lstat("\(shelf)/\(name)", &status) == 0,
+                        status.st_mode & S_IFMT == S_IFREG, (1...BlockSize.maximum).contains(Int(status.st_size))
+                    else { continue }
+                    found.append((Key(folder: number, hash: hash), Int(status.st_size), status.st_mtim))
+                }
             }
         }
         found.sort { ($0.modified.tv_sec, $0.modified.tv_nsec) < ($1.modified.tv_sec, $1.modified.tv_nsec) }
         let evicted = state.withLock { state in
             for block in found {
-                state.sizes[block.hash] = block.size
+                state.sizes[block.key] = block.size
                 // bounded: the bytes of a block in memory
                 state.byteCount += block.size
-                state.order.use(block.hash)
+                state.order.use(block.key)
             }
             return evict(&state)
         }

@@ -19,10 +19,11 @@ package struct FetchEnvironment: Sendable {
     package var dialNow: @Sendable ([DeviceID]) async -> Void
     /// The same, for a person who waits: they are searched for by radio, too. False if no radio reaches any of them.
     package var seek: @Sendable ([DeviceID]) async -> Bool = { _ in false }
-    /// A block's verified bytes from the cache or from a file on this disk.
-    package var localBlock: @Sendable (BlockInfo) async -> ByteBuffer?
-    /// Those of some hashes of which `localBlock` may have the block.
-    package var blocksHere: @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }
+    /// A block's verified bytes from the cache or from a file on this disk, where they may become content of the folder.
+    package var localBlock: @Sendable (BlockInfo, FolderID) async -> ByteBuffer?
+    /// Those of some hashes of which `localBlock` may have the block for the folder.
+    package var blocksHere: @Sendable ([SHA256Digest], FolderID) async -> Set<SHA256Digest> = { hashes, _ in Set(hashes)
+    }
     package var budget: Budget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
     package var threads: any DiskThreads
@@ -43,8 +44,10 @@ package struct FetchEnvironment: Sendable {
         linksChanged: @escaping @Sendable () -> AsyncStream<Void>,
         dialNow: @escaping @Sendable ([DeviceID]) async -> Void,
         seek: @escaping @Sendable ([DeviceID]) async -> Bool = { _ in false },
-        localBlock: @escaping @Sendable (BlockInfo) async -> ByteBuffer?,
-        blocksHere: @escaping @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }, budget: Budget,
+        localBlock: @escaping @Sendable (BlockInfo, FolderID) async -> ByteBuffer?,
+        blocksHere: @escaping @Sendable ([SHA256Digest], FolderID) async -> Set<SHA256Digest> = { hashes, _ in
+            Set(hashes)
+        }, budget: Budget,
         threads: any DiskThreads, time: AgentTime, settings: BlockScheduler.Settings,
         downloads: SharedDownloads? = nil, firstHolderPatience: Duration = .seconds(5),
         radioPatience: Duration = .seconds(15),
@@ -298,7 +301,7 @@ package struct BlockFetch: Sendable {
                 // requests.
                 while nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead) {
                     let block = file.blocks[blocks[nextLocal]]
-                    if !scheduler.isDone(nextLocal), let bytes = await environment.localBlock(block),
+                    if !scheduler.isDone(nextLocal), let bytes = await environment.localBlock(block, folder),
                         scheduler.haveLocally(nextLocal)
                     {
                         try await environment.threads.runIfActive { [store, index = blocks[nextLocal]] in

@@ -208,9 +208,10 @@ package final class PeerSession: BlockSource {
         } catch RequestError.cutShort(let part) {
             // A slow link that takes over need not bring it again.
             if let hash = request.hash, state.withLock({ $0.answersSlices }) {
-                var block = partials.take(hash, byteCount: byteCount)
+                let key = PartialBlocks.Key(folder: request.folder, hash: hash)
+                var block = partials.take(key, byteCount: byteCount)
                 block.put(part, at: 0)
-                partials.keep(block, hash: hash)
+                partials.keep(block, as: key)
             }
             throw RequestError.linkLost
         }

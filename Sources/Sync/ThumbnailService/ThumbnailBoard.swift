@@ -71,7 +71,7 @@ package final class ThumbnailBoard: Sendable {
         // Of a run that was cut off.
         if settings.isEnabled { try? FileManager.default.removeItem(atPath: places.thumbnailWork) }
         let maker = ThumbnailMaker(
-            fetching: fetching, keep: { blocks.keep($0, hash: $1) },
+            fetching: fetching, keep: { blocks.keep($0, hash: $1, of: $2) },
             sandbox: ThumbnailSandbox(now: fetching.time.monotonic), workDirectory: places.thumbnailWork,
             limits: ThumbnailMaker.Limits(usual: settings.fetchLimit, slow: settings.slowFetchLimit),
             isMetered: isMetered)

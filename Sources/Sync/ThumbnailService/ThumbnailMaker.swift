@@ -33,8 +33,8 @@ package struct ThumbnailMaker: Sendable {
     }
 
     package let fetching: FetchEnvironment
-    /// Keeps a verified block.
-    package let keep: @Sendable ([UInt8], SHA256Digest) -> Void
+    /// Keeps a verified block of the folder.
+    package let keep: @Sendable ([UInt8], SHA256Digest, FolderID) -> Void
     package let sandbox: ThumbnailSandbox
     /// A directory for files that are being looked at.
     let workDirectory: String
@@ -172,10 +172,10 @@ private final class ThumbnailSource: Sendable {
         try allow(cost)
         let fetch = BlockFetch(
             folder: subject.folder, file: file, holders: subject.holders, environment: maker.fetching,
-            store: { [input, maker] block, buffer in
+            store: { [input, maker, folder = subject.folder] block, buffer in
                 let bytes = Array(buffer.readableBytesView)
                 try input.add(block, bytes, at: file.blocks[block].offset)
-                maker.keep(bytes, file.blocks[block].hash)
+                maker.keep(bytes, file.blocks[block].hash, folder)
             })
         try await fetch.run(blocks) { _, _, _ in }
     }
@@ -183,7 +183,7 @@ private final class ThumbnailSource: Sendable {
     /// Bytes of blocks that have to come from other devices.
     private func cost(of blocks: [Int]) async throws -> Int64 {
         let wanted = blocks.compactMap { subject.file.blocks.indices.contains($0) ? subject.file.blocks[$0] : nil }
-        let here = await maker.fetching.blocksHere(wanted.map(\.hash))
+        let here = await maker.fetching.blocksHere(wanted.map(\.hash), subject.folder)
         // bounded: sizes of blocks
         return wanted.reduce(0) { here.contains($1.hash) ? $0 : $0 + Int64($1.size) }
     }

@@ -3,6 +3,7 @@ import AgentContext
 import AsyncTools
 import BlockExchange
 import Cryptography
+import Fetching
 import FolderSync
 import IndexStore
 import PeerLinks
@@ -15,6 +16,7 @@ struct SessionKeeper: Sendable {
     let folders: FolderRegistry
     let devices: DeviceRegistry
     let index: IndexStore
+    let cache: BlockCache
     let events: EventHub
     /// Runs the sessions.
     let tasks: AgentTasks
@@ -55,6 +57,8 @@ struct SessionKeeper: Sendable {
             folders.remove(folder.id)
             await folder.runner.stop()
         }
+        // Another folder may get the id of one that was removed.
+        try await folderTools.threads.runIfActive { [cache] in cache.removeAll(but: Set(wantedFolders.keys)) }
         for wanted in new.folders {
             guard let folder = folders.folder(wanted.id), folder.configuration != wanted else { continue }
             touched.formUnion(folder.configuration.devices)

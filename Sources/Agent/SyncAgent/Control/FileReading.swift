@@ -52,7 +52,7 @@ struct FileReading: Sendable {
         let fetch = BlockFetch(
             folder: folder.id, file: file, holders: found.holders, environment: entries.fetching,
             store: { [cache] block, bytes in
-                cache.keep(bytes, hash: file.blocks[block].hash)
+                cache.keep(bytes, hash: file.blocks[block].hash, of: folder.id)
             }, came: { [transfers] in transfers.came(transfer, $0, from: $1) })
         // What goes wrong before the first bytes are here is still an answer of its own.
         var hasStarted = false

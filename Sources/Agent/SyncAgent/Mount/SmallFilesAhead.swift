@@ -113,7 +113,7 @@ final class SmallFilesAhead: Sendable {
     /// Begins to get a file, unless its block is here or on its way.
     private func get(_ path: String, _ allowance: ReadAllowance) async throws {
         guard let file = try await index.file(folder, path), Self.isSmall(file), let block = file.blocks.first,
-            recent.block(block.hash) == nil, !cache.contains(block.hash)
+            recent.block(block.hash) == nil, !cache.contains(block.hash, of: [folder])
         else { return }
         let holders = try await index.global(folder, path)?.holders ?? []
         state.withLock { state in
@@ -141,13 +141,13 @@ final class SmallFilesAhead: Sendable {
                         try await source.request(request, isBulk: true)
                     }
                 }
-                let (cache, recent) = (cache, recent)
+                let (cache, recent, folder) = (cache, recent, folder)
                 return try await environment.threads.runIfActive {
                     guard bytes.readableBytes == Int(block.size),
                         bytes.withUnsafeReadableBytes({ SHA256.digest($0) }) == block.hash
                     else { return nil }
                     recent.keep(bytes, block.hash)
-                    cache.keep(bytes, hash: block.hash)
+                    cache.keep(bytes, hash: block.hash, of: folder)
                     return bytes
                 }
             }

@@ -187,7 +187,7 @@ actor VersionReader {
         }
         if file.blocks.count == 1, let bytes = await ahead.block(hash) { return bytes }
         guard !isEnded else { throw CancellationError() }
-        if allowance.isSpent(), !cache.contains(hash) { throw MountFailure.overBudget }
+        if allowance.isSpent(), !cache.contains(hash, of: [folder]) { throw MountFailure.overBudget }
         if let stream = stream(reaching: index) {
             return try await wait(for: index, of: stream)
         }
@@ -195,7 +195,7 @@ actor VersionReader {
             throw MountFailure.stale
         }
         lastHolders = holders
-        let isCached = cache.contains(hash)
+        let isCached = cache.contains(hash, of: [folder])
         let hasHolder = !environment.sources(of: folder, holders, for: .onDemand).permitted.isEmpty
         if !isCached, let failure = breaker.objection(version, hasHolder, environment.time.monotonic()) {
             throw failure
@@ -254,7 +254,7 @@ actor VersionReader {
             defer { transfers.end(transfer) }
             let fetch = BlockFetch(
                 folder: folder, file: file, holders: holders, environment: environment,
-                store: { block, bytes in cache.keep(bytes, hash: file.blocks[block].hash) },
+                store: { block, bytes in cache.keep(bytes, hash: file.blocks[block].hash, of: folder) },
                 came: { count, holder in
                     spend(count)
                     transfers.came(transfer, count, from: holder)

@@ -5,17 +5,25 @@ import Fetching
 import FileAccess
 import IndexStore
 import NIOCore
+import SyncDecisions
 
 // bounded-names: size: a key of a dictionary
 
-/// Finds blocks that need no network: in the cache, and in files that are on this disk in any folder.
+/// Finds blocks that need no network: in the cache, and in files on this disk. For a folder it looks in that folder, and in the
+/// others that `BlockOrigins` allows.
 package struct LocalBlocks: Sendable {
     package let cache: BlockCache
     package let index: IndexStore
     package let folders: FolderRegistry
     package let threads: any DiskThreads
 
-    package init(cache: BlockCache, index: IndexStore, folders: FolderRegistry, threads: any DiskThreads) {
+    private let localDevice: DeviceID
+
+    package init(
+        of localDevice: DeviceID, cache: BlockCache, index: IndexStore, folders: FolderRegistry,
+        threads: any DiskThreads
+    ) {
+        self.localDevice = localDevice
         self.cache = cache
         self.index = index
         self.folders = folders
@@ -23,21 +31,26 @@ package struct LocalBlocks: Sendable {
     }
 
     /// Those of `hashes` that `block` may find.
-    package func blocksHere(_ hashes: [SHA256Digest]) async -> Set<SHA256Digest> {
-        guard let onDisk = try? await index.blocksOnDisk(hashes) else { return Set(hashes) }
-        return onDisk.union(hashes.filter { cache.contains($0) || ZeroBlock.isOne($0) })
+    package func blocksHere(_ hashes: [SHA256Digest], for folder: FolderID) async -> Set<SHA256Digest> {
+        let origins = others(for: folder).union([folder])
+        guard let onDisk = try? await index.blocksOnDisk(hashes, in: origins) else { return Set(hashes) }
+        return onDisk.union(hashes.filter { cache.contains($0, of: origins) || ZeroBlock.isOne($0) })
     }
 
     /// The verified bytes of a block; nil if it is not here.
-    package func block(_ block: BlockInfo) async -> ByteBuffer? {
+    package func block(_ block: BlockInfo, for folder: FolderID) async -> ByteBuffer? {
         let count = Int(block.size)
         if count == 0 { return ByteBuffer() }
         if block.hash == ZeroBlock.hash(ofSize: count) { return ByteBuffer(repeating: 0, count: count) }
-        if let bytes = try? await threads.runIfActive({ cache.block(block.hash) }), bytes.count == count {
+        let others = others(for: folder)
+        if let bytes = try? await threads.runIfActive({ cache.block(block.hash, of: others.union([folder])) }),
+            bytes.count == count
+        {
             return ByteBuffer(bytes: bytes)
         }
         // An index that cannot be read only means that the network is asked.
-        for place in (try? await index.localBlocks(block.hash)) ?? [] where place.size == block.size {
+        let places = (try? await index.localBlocks(block.hash, in: folder, or: others)) ?? []
+        for place in places where place.size == block.size {
             guard let path = RelativePath(place.path),
                 case .success(let folder)? = folders.folder(place.folder)?.boards.places.current,
                 let bytes = try? await threads.runIfActive({
@@ -47,6 +60,17 @@ package struct LocalBlocks: Sendable {
             return ByteBuffer(bytes: bytes)
         }
         return nil
+    }
+
+    /// The other folders whose blocks may be used for `folder` as both are shared now.
+    private func others(for folder: FolderID) -> Set<FolderID> {
+        guard let target = folders.folder(folder) else { return [] }
+        return BlockOrigins.others(for: sharing(of: target), among: folders.all.map { sharing(of: $0) })
+    }
+
+    private func sharing(of folder: Folder) -> BlockOrigins.Sharing {
+        let devices = folder.configuration.devices.filter { $0 != localDevice && folder.exchange.isTrusted($0) }
+        return BlockOrigins.Sharing(folder: folder.id, devices: Set(devices))
     }
 }
 

@@ -33,7 +33,7 @@ struct SmallFileFetch: Sendable {
     func run(_ items: [Item]) async throws -> [StagedFile?] {
         // A block that is on this disk is not asked for; and what is left of an earlier try is worth nothing here.
         let here = await environment.blocksHere(
-            items.filter { $0.file.size > 0 }.flatMap { $0.file.blocks.map(\.hash) })
+            items.filter { $0.file.size > 0 }.flatMap { $0.file.blocks.map(\.hash) }, folder)
         let pace = HolderPace(minimumPatience: environment.settings.minimumPatience)
         let bytes = try await withThrowingTaskGroup(of: (Int, ByteBuffer?).self) { group in
             var bytes = [ByteBuffer?](repeating: nil, count: items.count)

@@ -1,3 +1,4 @@
+import BlockExchange
 import Cryptography
 import NIOCore
 import Synchronization
@@ -33,11 +34,21 @@ package struct PartialBlock: Sendable {
 }
 
 /// What came of blocks before their link went: a slow link need not bring it again. The oldest goes when there is too
-/// much of it.
+/// much of it. What came for one folder is of no use for another: a device that knows only the hash must not get the content.
 package final class PartialBlocks: Sendable {
+    package struct Key: Hashable, Sendable {
+        package var folder: FolderID
+        package var hash: SHA256Digest
+
+        package init(folder: FolderID, hash: SHA256Digest) {
+            self.folder = folder
+            self.hash = hash
+        }
+    }
+
     private struct State {
-        var blocks: [SHA256Digest: PartialBlock] = [:]
-        var order: [SHA256Digest] = []
+        var blocks: [Key: PartialBlock] = [:]
+        var order: [Key] = []
         var byteCount = 0
     }
 
@@ -48,9 +59,9 @@ package final class PartialBlocks: Sendable {
     package init(limit: Int = 64 << 20) { self.limit = limit }
 
     /// What there is of a block, which is the caller's from then on.
-    package func take(_ hash: SHA256Digest, byteCount: Int) -> PartialBlock {
+    package func take(_ key: Key, byteCount: Int) -> PartialBlock {
         state.withLock { state in
-            guard let block = Self.remove(hash, from: &state), block.byteCount == byteCount else {
+            guard let block = Self.remove(key, from: &state), block.byteCount == byteCount else {
                 return PartialBlock(byteCount: byteCount)
             }
             return block
@@ -58,26 +69,26 @@ package final class PartialBlocks: Sendable {
     }
 
     /// Keeps a block of which some bytes have come, for the next who takes it.
-    package func keep(_ block: PartialBlock, hash: SHA256Digest) {
+    package func keep(_ block: PartialBlock, as key: Key) {
         guard block.missingByteCount < block.byteCount, block.byteCount <= limit else { return }
         state.withLock { state in
-            if let other = Self.remove(hash, from: &state), other.missingByteCount < block.missingByteCount {
-                return Self.insert(other, hash, into: &state)
+            if let other = Self.remove(key, from: &state), other.missingByteCount < block.missingByteCount {
+                return Self.insert(other, key, into: &state)
             }
-            Self.insert(block, hash, into: &state)
+            Self.insert(block, key, into: &state)
             while state.byteCount > limit, let oldest = state.order.first { _ = Self.remove(oldest, from: &state) }
         }
     }
 
-    private static func insert(_ block: PartialBlock, _ hash: SHA256Digest, into state: inout State) {
-        state.blocks[hash] = block
-        state.order.append(hash)
+    private static func insert(_ block: PartialBlock, _ key: Key, into state: inout State) {
+        state.blocks[key] = block
+        state.order.append(key)
         state.byteCount += block.byteCount
     }
 
-    private static func remove(_ hash: SHA256Digest, from state: inout State) -> PartialBlock? {
-        guard let block = state.blocks.removeValue(forKey: hash) else { return nil }
-        state.order.removeAll { $0 == hash }
+    private static func remove(_ key: Key, from state: inout State) -> PartialBlock? {
+        guard let block = state.blocks.removeValue(forKey: key) else { return nil }
+        state.order.removeAll { $0 == key }
         state.byteCount -= block.byteCount
         return block
     }

@@ -26,13 +26,14 @@ struct SlicedRequest: Sendable {
         guard let hash = request.hash, request.size > SliceWindow.smallestSlice else {
             return try await whole(request, ticket)
         }
-        let work = Work(partials.take(hash, byteCount: Int(request.size)))
+        let key = PartialBlocks.Key(folder: request.folder, hash: hash)
+        let work = Work(partials.take(key, byteCount: Int(request.size)))
         do {
             try await withThrowingDiscardingTaskGroup { group in
                 for _ in 0..<Self.slicesAtOnce { group.addTask { try await self.getSlices(of: request, work, ticket) } }
             }
         } catch {
-            partials.keep(work.block, hash: hash)
+            partials.keep(work.block, as: key)
             throw turnedAway(error)
         }
         return work.block.bytes
