@@ -10,18 +10,23 @@ import Testing
         let store = index.store
         let number = try #require(
             try await store.addInvitation(digest: hash(1), folder: music, role: "read", expires: 100, now: 0))
-        #expect(try await store.redeemInvitation(number, by: bob))
+        #expect(try await store.redeemInvitation(number, by: bob) == .noted)
         // The same device may try again, no other.
-        #expect(try await store.redeemInvitation(number, by: bob))
-        #expect(try await !store.redeemInvitation(number, by: carol))
-        #expect(try await !store.redeemInvitation(number + 1, by: bob))
+        #expect(try await store.redeemInvitation(number, by: bob) == .noted)
+        #expect(try await store.redeemInvitation(number, by: carol) == .taken)
+        #expect(try await store.redeemInvitation(number + 1, by: bob) == .gone)
+        try await store.settleInvitations(stored: [number], withdrawn: [number + 1])
+        #expect(try await store.redeemInvitation(number, by: bob) == .stored)
+        #expect(try await store.redeemInvitation(number, by: carol) == .taken)
         try store.close()
         let again = try IndexStore.open(path: index.directory.index)
         #expect(
             try await again.invitations() == [
                 StoredInvitation(
-                    number: number, digest: hash(1), folder: music, role: "read", expires: 100, device: bob)
+                    number: number, digest: hash(1), folder: music, role: "read", expires: 100, device: bob,
+                    isStored: true)
             ])
+        #expect(try await again.redeemInvitation(number, by: bob) == .stored)
         #expect(try await again.removeInvitation(number))
         #expect(try await !again.removeInvitation(number))
         // A number is not given again.
@@ -30,6 +35,21 @@ import Testing
                 + 1
         )
         try again.close()
+    }
+
+    @Test func whatIsWithdrawnIsGone() async throws {
+        let store = try await TestIndex().store
+        var numbers: [Int64] = []
+        for content in 1...2 as ClosedRange<UInt64> {
+            numbers.append(
+                try #require(
+                    try await store.addInvitation(
+                        digest: hash(content), folder: music, role: "read", expires: 100, now: 0)))
+        }
+        #expect(try await store.redeemInvitation(numbers[0], by: bob) == .noted)
+        try await store.settleInvitations(stored: [], withdrawn: [numbers[0]])
+        #expect(try await store.redeemInvitation(numbers[0], by: bob) == .gone)
+        #expect(try await store.invitations().map(\.number) == [numbers[1]])
     }
 
     @Test func thereAreNotTooManyAndExpiredOnesGo() async throws {

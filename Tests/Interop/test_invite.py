@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 import agent as cli
 from harness import read, write
 from process import wait_until
@@ -66,3 +68,53 @@ def test_why_a_code_does_not_work(lab):
     host.stop()
     for message in (why(), why("--address", host.address)):
         assert "the inviting device was not reached: " in message and message.rstrip().endswith("Give its address with --address HOST.")
+
+
+def remove(host, guest):
+    host.run("device", "remove", guest.id, "--yes")
+
+
+def ignore(host, guest):
+    remove(host, guest)
+    host.run("device", "ignore", guest.id)
+
+
+def unshare(host, guest):
+    host.run("folder", "unshare", "docs", guest.id)
+
+
+def demote(host, guest):
+    host.run("folder", "role", "docs", guest.id, "read")
+
+
+@pytest.mark.parametrize("take_back", [remove, ignore, unshare, demote])
+def test_a_used_code_undoes_nothing(lab, take_back):
+    host, guest = lab.agent("host"), lab.agent("guest")
+    lab.share(host, "docs", mode="full")
+    code = host.run("invite", "docs", "--as", "write", "-q").stdout.decode().strip()
+    guest.run("join", code, lab.path("guest-docs"))
+    # Another one is open, so that the host goes on answering.
+    host.run("invite", "docs")
+    host.wait_connected(guest.id)
+    # Said again while all is as it was, it works and changes nothing.
+    assert guest.try_run("join", code, lab.path("guest-docs")).returncode == 0
+    take_back(host, guest)
+
+    def facts():
+        folder = host.folder("docs")
+        return [d["id"] for d in host.status()["devices"]], folder["devices"], folder["roles"]
+    before = facts()
+    refused = guest.try_run("join", code, lab.path("guest-docs"))
+    assert refused.returncode == cli.FAILED and b"revoked" in refused.stderr
+    assert facts() == before
+    assert [one["state"] for one in host.document("invite", "--list")["invitations"]] == ["open"]
+
+
+def test_an_ignored_device_cannot_use_a_code(lab):
+    host, guest = lab.agent("host"), lab.agent("guest")
+    lab.share(host, "docs", mode="full")
+    host.run("device", "ignore", guest.id)
+    code = host.run("invite", "docs", "-q").stdout.decode().strip()
+    assert guest.try_run("join", code, lab.path("guest-docs")).returncode == cli.FAILED
+    assert host.status()["devices"] == [] and host.folder("docs")["devices"] == []
+    assert [one["state"] for one in host.document("invite", "--list")["invitations"]] == ["open"]

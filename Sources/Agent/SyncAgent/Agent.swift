@@ -137,7 +137,7 @@ package final class Agent: Service, Sendable {
             logger: logger, begin: { [tasks] in tasks.start($0) })
         let sessions = SessionKeeper(
             configuration: configuration, rates: rates, policies: policies, folders: folders, devices: devices,
-            index: index, cache: cache, events: events, tasks: tasks,
+            index: index, cache: cache, invitations: invitations, events: events, tasks: tasks,
             folderTools: FolderTools(
                 localDevice: identity.device, fetching: fetching, transfers: transfers, time: time,
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),

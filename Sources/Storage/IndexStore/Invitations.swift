@@ -14,9 +14,12 @@ package struct StoredInvitation: Equatable, Sendable {
     package var expires: Int64
     /// Who has redeemed it.
     package var device: DeviceID?
+    /// Whether all that follows from that is stored: then it changes nothing any more.
+    package var isStored: Bool
 
     package init(
-        number: Int64, digest: SHA256Digest, folder: FolderID, role: String, expires: Int64, device: DeviceID? = nil
+        number: Int64, digest: SHA256Digest, folder: FolderID, role: String, expires: Int64, device: DeviceID? = nil,
+        isStored: Bool = false
     ) {
         self.number = number
         self.digest = digest
@@ -24,7 +27,20 @@ package struct StoredInvitation: Equatable, Sendable {
         self.role = role
         self.expires = expires
         self.device = device
+        self.isStored = isStored
     }
+}
+
+/// What a device that redeems an invitation gets.
+package enum InvitationUse: Equatable, Sendable {
+    /// It is the device's, and what follows from that is still to be stored.
+    case noted
+    /// The device has redeemed it before, and all that follows from that is stored.
+    case stored
+    /// Another device has redeemed it.
+    case taken
+    /// There is none of that number.
+    case gone
 }
 
 extension IndexStore {
@@ -64,7 +80,8 @@ extension IndexStore {
     package func invitations() async throws -> [StoredInvitation] {
         try await read { database in
             let select = try RawStatement(
-                database, "SELECT number, digest, folder, role, expires, device FROM invitation ORDER BY number")
+                database,
+                "SELECT number, digest, folder, role, expires, device, isStored FROM invitation ORDER BY number")
             defer { select.reset() }
             var invitations: [StoredInvitation] = []
             while try select.step() {
@@ -74,29 +91,57 @@ extension IndexStore {
                     StoredInvitation(
                         number: select.integer(0), digest: try digest.digest(), folder: FolderID(select.text(2)),
                         role: select.text(3), expires: select.integer(4),
-                        device: select.isNull(5) ? nil : DeviceID(digest: try device.digest())))
+                        device: select.isNull(5) ? nil : DeviceID(digest: try device.digest()),
+                        isStored: select.integer(6) != 0))
             }
             return invitations
         }
     }
 
-    /// Notes that `device` has redeemed the invitation; false if it is gone or another device has. Survives a loss of power
-    /// on return, so that it is good once.
+    /// Notes that `device` has redeemed the invitation, unless another device has. Survives a loss of power on return, so that it
+    /// is good once.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`. The invitation may be noted as used; the same device can
     ///   redeem it again.
-    package func redeemInvitation(_ number: Int64, by device: DeviceID) async throws -> Bool {
-        let isRedeemed = try await write { database in
-            let update = try RawStatement(
-                database,
-                "UPDATE invitation SET device = ?2 WHERE number = ?1 AND (device IS NULL OR device = ?2)")
+    package func redeemInvitation(_ number: Int64, by device: DeviceID) async throws -> InvitationUse {
+        let use = try await write { database -> InvitationUse in
+            let select = try RawStatement(database, "SELECT device, isStored FROM invitation WHERE number = ?1")
+            try select.bind(1, number)
+            let found = try select.first { row in
+                var device = ByteReader(row.bytes(0))
+                return (
+                    device: row.isNull(0) ? nil : DeviceID(digest: try device.digest()), isStored: row.integer(1) != 0
+                )
+            }
+            guard let found else { return .gone }
+            guard found.device == nil || found.device == device else { return .taken }
+            guard !found.isStored else { return .stored }
+            let update = try RawStatement(database, "UPDATE invitation SET device = ?2 WHERE number = ?1")
             try update.bind(1, number)
             try update.bind(2, device.digest.bytes)
             try update.run()
-            return update.changes > 0
+            return .noted
         }
         try await makeDurable()
-        return isRedeemed
+        return use
+    }
+
+    /// Notes that all that follows from the use of some invitations is stored, and withdraws others. Survives a loss of power on
+    /// return.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. All of that may be done, or nothing.
+    package func settleInvitations(stored: [Int64], withdrawn: [Int64]) async throws {
+        try await write { database in
+            let update = try RawStatement(database, "UPDATE invitation SET isStored = 1 WHERE number = ?1")
+            let delete = try RawStatement(database, "DELETE FROM invitation WHERE number = ?1")
+            for (statement, numbers) in [(update, stored), (delete, withdrawn)] {
+                for number in numbers {
+                    try statement.bind(1, number)
+                    try statement.run()
+                }
+            }
+        }
+        try await makeDurable()
     }
 
     /// Withdraws an invitation; false if there is none of that number.

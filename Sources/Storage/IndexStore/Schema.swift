@@ -29,6 +29,7 @@ enum Schema {
         migrator.registerMigration("v13-author") { try $0.execute(sql: author) }
         migrator.registerMigration("v14-completeness") { try $0.execute(sql: completeness) }
         migrator.registerMigration("v15-removals") { try $0.execute(sql: removals) }
+        migrator.registerMigration("v16-invitations") { try $0.execute(sql: storedInvitations) }
         return migrator
     }
 
@@ -178,6 +179,12 @@ enum Schema {
 
     /// `removal` has folders that are gone from `folder` and whose rows still have to go: their numbers, and their root entries.
     private static let removals = "CREATE TABLE removal (folder INTEGER PRIMARY KEY, root INTEGER NOT NULL) STRICT"
+    /// `invitation.isStored` is 1 once all that follows from its use is stored, as it is of those that were used before there was such a
+    /// column.
+    private static let storedInvitations = """
+        ALTER TABLE invitation ADD COLUMN isStored INTEGER NOT NULL DEFAULT 0;
+        UPDATE invitation SET isStored = 1 WHERE device IS NOT NULL;
+        """
 
     /// `folder.localSymlinks` counts the symbolic links on this disk, beside `localFiles`. In an index from before there was
     /// such a column they are counted from what this device has: not deleted (flag 8), of a kind from `symlinkToFile` (2) on.

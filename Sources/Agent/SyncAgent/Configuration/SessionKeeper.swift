@@ -17,6 +17,7 @@ struct SessionKeeper: Sendable {
     let devices: DeviceRegistry
     let index: IndexStore
     let cache: BlockCache
+    let invitations: InvitationBoard
     let events: EventHub
     /// Runs the sessions.
     let tasks: AgentTasks
@@ -45,6 +46,8 @@ struct SessionKeeper: Sendable {
         let trust = IndexLeftovers.Trust(
             hasNoFolders: reason == .confirmed || !folders.all.isEmpty,
             hasNoDevices: reason == .confirmed || !devices.all.isEmpty)
+        var failure: (any Error)?
+        do { try await invitations.settle(from: old, to: new, in: index) } catch { failure = error }
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)
@@ -70,7 +73,7 @@ struct SessionKeeper: Sendable {
         for id in touched { await devices.device(id)?.announceFolders() }
         let isReshared = !touched.isEmpty
         touched = []
-        let failure = await removeLeftovers(of: new, trust, reason)
+        failure = await removeLeftovers(of: new, trust, reason) ?? failure
         for wanted in new.folders where folders.folder(wanted.id) == nil {
             try await index.addFolder(
                 wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)

@@ -115,7 +115,7 @@ extension Agent {
     var invitationHost: InvitationHost {
         InvitationHost(
             invitations: invitations, configuration: configuration, devices: devices, index: index,
-            paired: pairedDevices, ownIntroduction: ownIntroduction, time: setup.time, logger: setup.logger)
+            changes: changes, ownIntroduction: ownIntroduction, time: setup.time, logger: setup.logger)
     }
 
     private var finder: FolderFinder { FolderFinder(folders: folders) }
@@ -144,7 +144,7 @@ extension Agent {
             connect: { [ways, pairing, clock = setup.time.clock] in
                 try await ways.connect(to: $0, at: $1, clock: clock, install: try pairing.dialling()).0
             },
-            store: { [pairedDevices] in try await pairedDevices.store($0, role: nil) },
+            store: { [pairedDevices] in try await pairedDevices.store($0) },
             paired: { [devices] in await devices.device($0)?.seek() },
             nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
             time: setup.time, logger: setup.logger)

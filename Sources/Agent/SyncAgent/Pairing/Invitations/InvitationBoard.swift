@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import IndexStore
 import Pairing
@@ -23,13 +24,30 @@ final class InvitationBoard: Sendable {
 
     func replace(_ invitations: [StoredInvitation]) { state.withLock { $0.invitations = invitations } }
 
+    /// Brings those that were redeemed in line with a changed configuration, as `InvitationRule` decides.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    func settle(from old: Configuration, to new: Configuration, in index: IndexStore) async throws {
+        var (stored, withdrawn): ([Int64], [Int64]) = ([], [])
+        for invitation in state.withLock({ $0.invitations }) {
+            switch InvitationRule.outcome(of: invitation, from: old, to: new) {
+            case .stored: stored.append(invitation.number)
+            case .withdrawn: withdrawn.append(invitation.number)
+            case nil: break
+            }
+        }
+        guard !stored.isEmpty || !withdrawn.isEmpty else { return }
+        try await index.settleInvitations(stored: stored, withdrawn: withdrawn)
+        replace(try await index.invitations())
+    }
+
     /// Whether there is one that is not expired, redeemed or not: then links may speak of invitations.
     var isOpen: Bool {
         let now = now()
         return state.withLock { $0.invitations.contains { $0.expires >= now } }
     }
 
-    /// The invitation of this secret; one that `device` has redeemed before is good for it until it expires.
+    /// The invitation of this secret; one that `device` has redeemed before is found again until it expires.
     func find(_ secret: [UInt8], for device: DeviceID) throws(InvitationRefusal) -> StoredInvitation {
         let (digest, now) = (InvitationCode.digest(ofSecret: secret), now())
         let found: StoredInvitation? = state.withLock { state in

@@ -14,7 +14,7 @@ struct InvitationHost: Sendable {
     let configuration: RunningConfiguration
     let devices: DeviceRegistry
     let index: IndexStore
-    let paired: PairedDevices
+    let changes: ConfigurationChanges
     /// What this device says of itself to the other one.
     let ownIntroduction: @Sendable () -> PairingIntroduction
     let time: AgentTime
@@ -44,6 +44,8 @@ struct InvitationHost: Sendable {
         _ talk: inout InvitationTalk, from link: LinkInformation, _ peer: DeviceID
     ) async throws(InvitationRefusal) {
         guard case .redeem(let secret, let introduction) = try await talk.message() else { throw .mistake }
+        // It is told no more than a device that guesses.
+        guard !configuration.current.ignored.contains(peer) else { throw .unknown }
         let invitation: StoredInvitation
         do throws(InvitationRefusal) {
             invitation = try invitations.find(secret, for: peer)
@@ -59,24 +61,41 @@ struct InvitationHost: Sendable {
         else { throw .folderGone }
         try await talk.say(.offer(offer))
         guard case .ready = try await talk.message() else { throw .mistake }
-        // Used before anything is stored: it is good once whatever happens now, but the same device may try again.
-        let isFirst: Bool
-        do { isFirst = try await index.redeemInvitation(invitation.number, by: peer) } catch { throw .storage }
-        guard isFirst else { throw .used }
-        do {
-            invitations.replace(try await index.invitations())
-            let addresses = PairedAddresses.addresses(dialled: nil, link: link, introduced: introduction.addresses)
-            try await paired.store(
-                PairedDevice(id: peer, name: introduction.name, addresses: addresses, folders: [folder.id]),
-                role: role)
-        } catch {
-            logger.error("a device that was invited could not be stored: \(error)")
-            throw .storage
-        }
+        let addresses = PairedAddresses.addresses(dialled: nil, link: link, introduced: introduction.addresses)
+        try await store(
+            PairedDevice(id: peer, name: introduction.name, addresses: addresses, folders: [folder.id]), role,
+            by: invitation.number)
         logger.info("invitation \(invitation.number) was used by \(peer), \(introduction.name)")
         try await talk.say(.done)
         // Its own word that it has stored this one changes nothing here, but the link is its to end.
         _ = try? await talk.next()
+    }
+
+    /// Stores the device, once; what it says again changes nothing. Nobody else changes the configuration meanwhile, so that nothing
+    /// is undone that a person says of the device.
+    private func store(
+        _ device: PairedDevice, _ role: DeviceRole, by invitation: Int64
+    ) async throws(InvitationRefusal) {
+        do {
+            try await changes.inTurn { turn in
+                guard !turn.current.ignored.contains(device.id) else { throw InvitationRefusal.unknown }
+                // Used before anything is stored: it is good once whatever happens now, but the same device may try again.
+                switch try await index.redeemInvitation(invitation, by: device.id) {
+                case .gone: throw InvitationRefusal.unknown
+                case .taken: throw InvitationRefusal.used
+                case .stored: return
+                case .noted: break
+                }
+                invitations.replace(try await index.invitations())
+                try await turn.edit(try turn.current.edits(storing: device, role: role))
+            }
+            try await index.forgetPending(device.id)
+        } catch let refusal as InvitationRefusal {
+            throw refusal
+        } catch {
+            logger.error("a device that was invited could not be stored: \(error)")
+            throw .storage
+        }
     }
 }
 
