@@ -213,6 +213,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.join, JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
         EndpointSample(
             Endpoints.join, JoinRequest(code: "x", directory: "/", isParent: false, mode: "full", address: "tcp://h:1")),
+        EndpointSample(Endpoints.join, JoinRequest(code: "x", directory: "/", isParent: false, isConfirmed: true)),
         EndpointSample(
             Endpoints.setFolderShared, FolderSharingChange(folder: "f g", device: "ä", isShared: false)),
         EndpointSample(Endpoints.setFolderRole, FolderRoleChange(folder: "f g", device: "ä", role: "read")),

@@ -66,6 +66,21 @@ struct RoleCommandTests {
         }
     }
 
+    @Test(arguments: [("y", 0, 2), ("n", 6, 1), (nil, 6, 1)] as [(String?, Int32, Int)])
+    func aFolderThatIsHereIsSharedOnlyIfAPersonSaysSo(_ answer: String?, _ code: Int32, _ calls: Int) async {
+        var scene = Scene()
+        if let answer {
+            scene.terminal = Terminal(
+                isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { answer })
+        }
+        let result = await scene.run("join", "synctrain-here", "/d")
+        #expect(result.code == code && result.errors.contains("docs is here. Share it?"))
+        #expect(scene.control?.asked == Array(repeating: "join synctrain-here /d false selective", count: calls))
+        let agreed = Scene()
+        #expect(await agreed.run("join", "synctrain-here", "/d", "--yes").code == 0)
+        #expect(agreed.control?.asked.count == 1)
+    }
+
     @Test func notesAreKeysAndValuesOrOneText() async {
         let scene = Scene()
         let shown = await scene.run("note", "docs:a", "title=a = b", "rating=5", "--remove", "old")

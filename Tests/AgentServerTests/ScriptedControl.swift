@@ -154,6 +154,9 @@ final class ScriptedControl: Sendable {
         table.on(Endpoints.revokeInvitation) { try self.note("revoke \($0)") }
         table.on(Endpoints.join) { request in
             try self.note("join \(request.code) \(request.directory) \(request.isParent) \(request.mode)")
+            if request.code == "synctrain-here", !request.isConfirmed {
+                throw ControlError(.confirmationNeeded, message: "docs is here. Share it?")
+            }
             return JoinAnswer(
                 folder: "docs", label: "Docs", role: "read", path: request.directory, device: "AAAAAAA-B", name: "nas")
         }

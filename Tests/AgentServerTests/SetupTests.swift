@@ -208,6 +208,19 @@ struct SetupCommandTests {
         #expect(result.errors.contains("Selected: 12 files, 1.0 MiB to download."))
     }
 
+    @Test(arguments: [("y", 0, true), ("n", 6, false), ("", 6, false)] as [(String, Int32, Bool)])
+    func aFolderThatIsHereIsSharedOnlyIfAPersonSaysSo(_ answer: String, _ code: Int32, _ isShared: Bool) async {
+        let control = ScriptedControl(
+            entries: [Sample.directory("Songs")], statuses: [Self.shared],
+            folders: FolderScript(outcomes: [SelectionCommandTests.selected]))
+        var scene = Scene(control: control, isSetUp: false)
+        scene.terminal = Self.terminal(["laptop", "", answer, "-", "1"])
+        let result = await scene.run("setup", "synctrain-here")
+        #expect(result.code == code, "\(result)")
+        #expect(result.errors.contains("docs is here. Share it?"))
+        #expect(control.asked.count { $0.hasPrefix("join synctrain-here") } == (isShared ? 2 : 1))
+    }
+
     @Test(
         arguments: [
             (["setup"], 6), (["setup", "nonsense"], 64), (["setup", "--json", "--yes"], 64),

@@ -118,3 +118,25 @@ def test_an_ignored_device_cannot_use_a_code(lab):
     assert guest.try_run("join", code, lab.path("guest-docs")).returncode == cli.FAILED
     assert host.status()["devices"] == [] and host.folder("docs")["devices"] == []
     assert [one["state"] for one in host.document("invite", "--list")["invitations"]] == ["open"]
+
+
+def test_a_folder_that_is_here_is_shared_only_if_a_person_says_so(lab):
+    """The id in an invitation is the other device's word, and may be guessed."""
+    host, guest = lab.agent("host"), lab.agent("guest")
+    lab.share(host, "docs", mode="full")
+    own = lab.share(guest, "docs", mode="full")
+    write(os.path.join(own, "private.txt"), b"of the guest alone")
+    code = host.run("invite", "docs", "-q").stdout.decode().strip()
+    elsewhere = lab.path("holiday")
+    for directory in ([], [elsewhere]):
+        asked = guest.try_run("join", code, *directory)
+        assert asked.returncode == 6 and own.encode() in asked.stderr and b"Share it?" in asked.stderr
+        assert guest.status()["devices"] == [] and guest.folder("docs")["devices"] == []
+        assert host.status()["devices"] == [] and not os.path.exists(elsewhere)
+    # The code is still good, for one who names the folder's own directory or says so.
+    assert guest.document("join", code, own + "/")["path"] == own
+    assert guest.folder("docs")["devices"] == [host.id]
+    guest.run("folder", "unshare", "docs", host.id)
+    assert guest.try_run("join", code).returncode == 6
+    guest.run("join", code, "--yes")
+    assert guest.folder("docs")["devices"] == [host.id]

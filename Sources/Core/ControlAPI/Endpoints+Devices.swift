@@ -111,8 +111,9 @@ extension Endpoints {
         Done.self, errors: [.noSuchPath])
 
     /// Uses an invitation; when it throws, nothing is stored here. Throws `invalidRequest` for what is not a code,
-    /// `invitationRefused` for one that is not valid, `pairingFailed` and `timeout` for links.
+    /// `invitationRefused` for one that is not valid, `confirmationNeeded` if its folder is here and would be shared with one more
+    /// device, `pairingFailed` and `timeout` for links.
     package static let join = Endpoint(
         .post, "/v1/join", "Use an invitation", body(JoinRequest.self), JoinAnswer.self,
-        errors: [.invitationRefused, .pairingFailed, .timeout])
+        errors: [.invitationRefused, .confirmationNeeded, .pairingFailed, .timeout])
 }

@@ -65,18 +65,38 @@ package struct JoinRequest: Codable, Equatable, Sendable {
     package var mode: String
     /// Where to dial the device that invites; nil for where the code says.
     package var address: String?
+    /// Whether a folder that is here already may be shared with the device that invites; else `confirmationNeeded` is thrown if it is
+    /// not yet, unless `directory` is its own.
+    package var isConfirmed: Bool
 
     package init(
-        code: String, directory: String, isParent: Bool, mode: String = "selective", address: String? = nil
+        code: String, directory: String, isParent: Bool, mode: String = "selective", address: String? = nil,
+        isConfirmed: Bool = false
     ) {
         self.code = code
         self.directory = directory
         self.isParent = isParent
         self.mode = mode
         self.address = address
+        self.isConfirmed = isConfirmed
     }
 
-    enum CodingKeys: String, CodingKey { case code, directory, isParent = "parent", mode, address }
+    enum CodingKeys: String, CodingKey {
+        case code, directory, isParent = "parent", mode, address, isConfirmed = "confirmed"
+    }
+
+    /// Reads the request; `confirmed` may be missing.
+    ///
+    /// - Throws: `DecodingError`.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try container.decode(String.self, forKey: .code)
+        directory = try container.decode(String.self, forKey: .directory)
+        isParent = try container.decode(Bool.self, forKey: .isParent)
+        mode = try container.decode(String.self, forKey: .mode)
+        address = try container.decodeIfPresent(String.self, forKey: .address)
+        isConfirmed = try container.decodeIfPresent(Bool.self, forKey: .isConfirmed) ?? false
+    }
 }
 
 package struct JoinAnswer: Codable, Equatable, Sendable {

@@ -238,8 +238,17 @@ struct SetupRun: Sendable {
             } else {
                 try await ask(translated("Directory that the folder gets a directory in"), default: "~/Library")
             }
-        let answer = try await agent.call(
-            Endpoints.join, JoinRequest(code: code, directory: context.folderPath(parent), isParent: true))
+        var request = JoinRequest(
+            code: code, directory: context.folderPath(parent), isParent: true, isConfirmed: context.options.yes)
+        let answer: JoinAnswer
+        do {
+            answer = try await agent.call(Endpoints.join, request)
+        } catch let error as ControlError where error.code == .confirmationNeeded && context.asks {
+            let said = try await ask(EscapedName.escape(error.shown) + translated(" [y/N]"), default: "")
+            guard Word.isYes(said) else { throw ControlError(.confirmationNeeded, "Nothing was changed.") }
+            request.isConfirmed = true
+            answer = try await agent.call(Endpoints.join, request)
+        }
         let name = answer.name.isEmpty ? StatusRendering.short(answer.device) : answer.name
         try say(translated("Added device \(style.name(name))."))
         try say(translated("Added folder \(style.name(answer.folder)) in \(style.name(answer.path))."))

@@ -32,7 +32,17 @@ export function invitations(body, app) {
   });
 
   const join = () => app.attempt(async () => {
-    const joined = await api.post("join", { code: code.value.trim(), directory: directory.value.trim(), parent: false, mode: mode.value });
+    const request = { code: code.value.trim(), directory: directory.value.trim(), parent: false, mode: mode.value };
+    const joined = await api.post("join", request).catch(async (error) => {
+      if (error.code !== "confirmation-needed") throw error;
+      const choice = await app.ask({
+        title: t`Share this folder?`,
+        body: h("p", {}, error.message),
+        choices: [{ label: t`Cancel`, value: null }, { label: t`Share folder`, value: "share", kind: "danger" }],
+      });
+      return choice === "share" ? api.post("join", { ...request, confirmed: true }) : null;
+    });
+    if (!joined) return;
     app.say(t`${joined.label || joined.folder} of ${joined.name || joined.device.slice(0, 7)} is at ${joined.path}.`);
     code.value = "";
     app.refresh();

@@ -94,7 +94,8 @@ struct JoinCommand: RunnableCommand {
             discussion: translated(
                 """
                 Connects to the inviting device and adds that device and the folder here. Nothing is stored if the code \
-                has expired. If the connection breaks, the same code can be tried again on this device.
+                has expired. If the connection breaks, the same code can be tried again on this device. If the folder is already \
+                here, asks before it is shared with the inviting device, unless its own directory is given.
 
                 Example: synctrain join CODE ~/Photos
                 """))
@@ -123,13 +124,18 @@ struct JoinCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let answer = try await context.agent()
-            .call(
-                Endpoints.join,
-                JoinRequest(
-                    code: code, directory: directory.map(context.absolute) ?? context.process.workingDirectory,
-                    isParent: directory == nil,
-                    mode: mode.rawValue, address: address))
+        let agent = try context.agent()
+        var request = JoinRequest(
+            code: code, directory: directory.map(context.absolute) ?? context.process.workingDirectory,
+            isParent: directory == nil, mode: mode.rawValue, address: address, isConfirmed: global.yes)
+        let answer: JoinAnswer
+        do {
+            answer = try await agent.call(Endpoints.join, request)
+        } catch let error as ControlError where error.code == .confirmationNeeded && !request.isConfirmed {
+            try context.confirm(error.shown)
+            request.isConfirmed = true
+            answer = try await agent.call(Endpoints.join, request)
+        }
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
         let style = context.style
         let name = answer.name.isEmpty ? StatusRendering.short(answer.device) : answer.name

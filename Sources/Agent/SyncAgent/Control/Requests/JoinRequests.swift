@@ -83,11 +83,20 @@ struct JoinRequests: RequestGroup {
         var device: DeviceConfiguration
         var folder: FolderConfiguration
         var answer: JoinAnswer
+        /// The directory that was named for the folder; nil if none was.
+        var directory: String?
+        var isConfirmed: Bool
 
         func edits(_ configuration: Configuration) throws -> [ConfigurationEdit] {
             var edits = configuration.edits(storing: device)
             if let here = configuration.folders.first(where: { $0.id == folder.id }) {
                 if !here.devices.contains(device.id) {
+                    // Its id is the other device's word: who uses a code does not expect to share what is here.
+                    guard isConfirmed || isDirectory(of: here) else {
+                        let known = configuration.devices.first { $0.id == device.id }?.name ?? ""
+                        throw ControlError(
+                            sharing: here, with: known.isEmpty ? String(device.id.description.prefix(7)) : known)
+                    }
                     edits.append(.setFolderDevices(here.id, here.devices + [device.id]))
                 }
             } else {
@@ -96,6 +105,13 @@ struct JoinRequests: RequestGroup {
             // What cannot be is to be known before the other device stores anything.
             _ = try edits.reduce(configuration) { try $1.applied(to: $0) }
             return edits
+        }
+
+        /// Whether the directory that was named is the folder's, however its slashes are written.
+        private func isDirectory(of folder: FolderConfiguration) -> Bool {
+            guard let directory else { return false }
+            let (named, own) = (directory.utf8.split(separator: 0x2F), folder.path.utf8.split(separator: 0x2F))
+            return named.elementsEqual(own) { $0.elementsEqual($1) }
         }
     }
 
@@ -114,7 +130,8 @@ struct JoinRequests: RequestGroup {
             folder: FolderConfiguration(id: id, label: offer.label, path: path, mode: mode, devices: [host]),
             answer: JoinAnswer(
                 folder: offer.folder, label: offer.label, role: offer.role, path: path, device: host.description,
-                name: offer.introduction.name))
+                name: offer.introduction.name), directory: request.isParent ? nil : directory,
+            isConfirmed: request.isConfirmed)
         _ = try joining.edits(configuration)
         return joining
     }
@@ -169,6 +186,14 @@ extension ControlError {
     fileprivate static func isWithoutInvitation(_ error: any Error) -> Bool {
         guard let error = error as? LinkSecurityError else { return false }
         return error.code == .notPairing || error.code == .notWelcome
+    }
+
+    /// What using an invitation would do to a folder that is here.
+    fileprivate init(sharing folder: FolderConfiguration, with device: String) {
+        self.init(
+            .confirmationNeeded,
+            "The folder \(folder.id) is on this device already, in \(folder.path), and is not shared with \(device). Share it? "
+                + "That device could then read, change and delete its files.", path: folder.path)
     }
 
     /// Why the inviting device was not spoken to.
