@@ -31,7 +31,8 @@ struct TypedLineTests {
             ("s lib:M", "lib:My Dir/", #"My\ Dir/"#), ("s 'lib:M", "lib:My Dir/", "lib:My Dir/"),
             ("s lib:'M", "lib:My Dir/", "My Dir/"), ("s 'lib:'M", "lib:My Dir/", #"My\ Dir/"#),
             ("s l", "lib:", "lib:"), (#"s lib\:M"#, "lib:My", "lib:My"), ("s 'l", "lib:it's", #"lib:it'\''s"#),
-            (#"s "l"#, #"lib:"$(x)`"#, #"lib:\"\$(x)\`"#), ("s lib:", "lib:$(x)", #"\$\(x\)"#),
+            (#"s "l"#, #"lib:"$(x)`"#, #"lib:\"\$(x)\`"#), (#"s "l"#, "lib:a!!b", #"lib:a"'!'""'!'"b"#),
+            ("s $'", "!1\u{301}", "\\0411\u{301}"), ("s lib:", "lib:$(x)", #"\$\(x\)"#),
             ("s lib:", "lib:a\nb'", #"$'a\nb\''"#), ("s $'a", "a\u{1}\\", #"a\001\\"#), ("s lib:x", "other:x", nil),
         ] as [(String, String, String?)])
     func replacements(text: String, word: String, replacement: String?) {
@@ -41,7 +42,7 @@ struct TypedLineTests {
     /// Whatever is offered is, put in its place, read as it is by the shell.
     @Test func everyNameComesBack() {
         var random = SystemRandomNumberGenerator()
-        let alphabet = Array("ab :/'\"\\$`\n\t*?[]{}()&;|<>~#!=äé-".unicodeScalars)
+        let alphabet = Array("ab :/'\"\\$`\n\t*?[]{}()&;|<>~#!=äé-\u{301}\u{0D4E}".unicodeScalars)
         for start in ["", "'", "\"", "$'"] {
             for _ in 0..<300 {
                 var name = String.UnicodeScalarView()

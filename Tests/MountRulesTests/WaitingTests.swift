@@ -237,6 +237,19 @@ import Testing
             broken
             """
         #expect(MountedFolder.all(in: text) == [MountedFolder(directory: "/home/me/My Library", folder: "a b")])
+        let marked = "36 25 0:40 / /m rw - fuse.synctrain synctrain:\u{301}x rw"
+        #expect(MountedFolder.all(in: marked).map { Array($0.folder.utf8) } == [Array("\u{301}x".utf8)])
+    }
+
+    /// A folder's id is of anybody.
+    @Test(arguments: [
+        ("a,allow_other", #"a\,allow_other"#), (#"a\,b"#, #"a\\\,b"#), ("a,\u{301}dev", "a\\,\u{301}dev"),
+        ("a\u{0D4E},dev", "a\u{0D4E}\\,dev"), ("\\\u{301},x", "\\\\\u{301}\\,x"),
+    ])
+    func aFoldersIdIsNoOption(folder: String, name: String) {
+        let options = MountedFolder.options(folder: folder, isWritable: true)
+        let expected = "rw,nosuid,nodev,default_permissions,auto_unmount,fsname=synctrain:\(name),subtype=synctrain"
+        #expect(options.utf8.elementsEqual(expected.utf8))
     }
 
     /// Of several mounts at one directory the last is seen; nothing is aborted that is not one of ours.

@@ -46,6 +46,13 @@ struct LoginPageTests {
         #expect(address("a/b", "\"<ü") == "#/files/a%2Fb/%22%3C%C3%BC")
     }
 
+    @Test func marksEndNoQuotes() {
+        #expect(
+            !LoginPage.html("x\"\u{301}onload=\u{0D4E}\"").unicodeScalars.split(separator: "\"").contains {
+                String($0).contains("onload") && !String($0).contains("&quot;")
+            })
+    }
+
     @Test func itGoesWhenItsLinkIsUsed() async throws {
         try await withDirectory { directory in
             let page = try LoginPage(leadingTo: Self.link, in: directory)

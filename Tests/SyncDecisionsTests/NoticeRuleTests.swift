@@ -131,6 +131,8 @@ struct NoticeRuleTests {
         let notice = rule.notices(for: NoticeFacts(strangers: [Stranger(id: "ID", name: name)]), at: 1).notices.first
         #expect(notice?.summary == "nas  <b>" + String(repeating: "x", count: 51) + "… wants to connect")
         #expect(NoticeText.escaped("a < b & <i>c</i>") == "a &lt; b &amp; &lt;i&gt;c&lt;/i&gt;")
+        let marked = NoticeText.escaped("<\u{338}a href='x'>\u{301}&\u{301}\u{0D4E}<b")
+        #expect(marked.utf8.elementsEqual("&lt;\u{338}a href='x'&gt;\u{301}&amp;\u{301}\u{0D4E}&lt;b".utf8))
     }
 
     // MARK: ready

@@ -9,6 +9,6 @@ package enum ShellWord {
             return character || plain.contains(byte)
         }
         guard !isPlain || text.isEmpty else { return text }
-        return "'" + text.replacing("'", with: #"'\''"#) + "'"
+        return "'" + text.replacingScalars(["'": #"'\''"#]) + "'"
     }
 }

@@ -93,8 +93,21 @@ package struct MountedFolder: Equatable, Sendable {
             let source = unescaped(words[dash + 2])
             return MountedFolder(
                 directory: unescaped(words[4]),
-                folder: source.hasPrefix(sourcePrefix) ? String(source.dropFirst(sourcePrefix.count)) : source)
+                folder: source.utf8.starts(with: sourcePrefix.utf8)
+                    ? String(Substring(source.utf8.dropFirst(sourcePrefix.utf8.count))) : source)
         }
+    }
+
+    /// What libfuse is told of the mount of a folder.
+    package static func options(folder: String, isWritable: Bool) -> String {
+        // Commas divide options, and backslashes escape them. By scalars: a comma with a combining mark divides as well.
+        var name = ""
+        for scalar in folder.unicodeScalars {
+            if scalar == "," || scalar == "\\" { name += "\\" }
+            name.unicodeScalars.append(scalar)
+        }
+        let access = isWritable ? "rw" : "ro"
+        return "\(access),nosuid,nodev,default_permissions,auto_unmount,fsname=\(sourcePrefix)\(name),subtype=synctrain"
     }
 
     /// The device number of what is seen at a directory, such as `0:45`, and the directory as the same text writes it; nil if

@@ -91,7 +91,7 @@ enum MountProgram {
         mount.isWritable.store(isWritable, ordering: .relaxed)
         var operations = Operations.make()
         var words = fuse_args(argc: 0, argv: nil, allocated: 0)
-        let options = Self.options(arguments.folder, isWritable: isWritable)
+        let options = MountedFolder.options(folder: arguments.folder, isWritable: isWritable)
         for word in ["synctrain-mount", "-o", options] { fuse_opt_add_arg(&words, word) }
         defer { fuse_opt_free_args(&words) }
         let kept = Unmanaged.passRetained(mount)
@@ -191,17 +191,6 @@ enum MountProgram {
         // The socket of `auto_unmount` stays open: the helper at its other end unmounts what is there when it closes.
         execv(words[0], &vector)
         say("\(words[0]) cannot be started: \(String(cString: strerror(errno)))", -1)
-    }
-
-    private static func options(_ folder: String, isWritable: Bool) -> String {
-        // Commas divide options, and backslashes escape them.
-        var name = ""
-        for character in folder {
-            if character == "," || character == "\\" { name.append("\\") }
-            name.append(character)
-        }
-        let access = isWritable ? "rw" : "ro"
-        return "\(access),nosuid,nodev,default_permissions,auto_unmount,fsname=synctrain:\(name),subtype=synctrain"
     }
 
     private static func fail(_ text: String, _ arguments: Arguments) -> CInt {

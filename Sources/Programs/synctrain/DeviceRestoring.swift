@@ -27,9 +27,9 @@ enum DeviceRestoring {
     /// Reads `FOLDER`, or `FOLDER=ROLE,encrypted,by:DEVICE` with any of the three. What is behind the last `=` is taken for part of
     /// the folder's id if it is anything else.
     static func share(_ text: String) -> DeviceShare {
-        guard let equals = text.lastIndex(of: "=") else { return DeviceShare(folder: text) }
+        guard let equals = text.unicodeScalars.lastIndex(of: "=") else { return DeviceShare(folder: text) }
         var share = DeviceShare(folder: String(text[..<equals]))
-        for word in text[text.index(after: equals)...].split(separator: ",") {
+        for word in text[text.unicodeScalars.index(after: equals)...].split(separator: ",") {
             switch word {
             case "read", "write", "admin": share.role = String(word)
             case "encrypted": share.isEncrypted = true
@@ -45,17 +45,20 @@ enum DeviceRestoring {
             [share.role, share.isEncrypted == true ? "encrypted" : nil, share.introducedBy.map { "by:\($0)" }]
             .compactMap { $0 }
         // An id with a `=` in it is told from a role by what follows.
-        return words.isEmpty && !share.folder.contains("=")
+        return words.isEmpty && !share.folder.unicodeScalars.contains("=")
             ? share.folder : "\(share.folder)=\(words.isEmpty ? "write" : words.joined(separator: ","))"
     }
 
     /// A list in one word, as `config set` reads it.
     private static func list(_ values: [String]) -> String {
-        guard values.isEmpty || values.contains(where: { $0.contains(",") || $0.hasPrefix("[") }) else {
+        guard
+            values.isEmpty
+                || values.contains(where: { $0.unicodeScalars.contains(",") || $0.unicodeScalars.first == "[" })
+        else {
             return values.joined(separator: ",")
         }
         let quoted = values.map { value in
-            "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+            "\"" + value.replacingScalars(["\\": "\\\\", "\"": "\\\""]) + "\""
         }
         return "[" + quoted.joined(separator: ", ") + "]"
     }

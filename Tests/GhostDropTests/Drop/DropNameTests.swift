@@ -13,6 +13,7 @@ import Testing
             ("in\u{202E}gpj.exe", "ingpj.exe"), ("\u{2066}x\u{2069}\u{200E}", "x"), ("a\u{2028}b\u{2029}c", "abc"),
             ("\u{E000}\u{FFFF}", "file"), ("\u{1F468}\u{200D}\u{1F469}.png", "\u{1F468}\u{200D}\u{1F469}.png"),
             ("für Ömer – 10 %.pdf", "für Ömer – 10 %.pdf"), ("\u{3000}x\u{A0}", "x"),
+            ("Sub/\u{301}x", "\u{301}x"), ("..\\\u{301}x", "\u{301}x"), ("\u{0D4E}/x", "x"), (".\u{301}x", "\u{301}x"),
         ])
     func aNameIsMadeHarmless(_ announced: String, _ local: String) {
         #expect(Array(DropName.local(announced).utf8) == Array(local.utf8))

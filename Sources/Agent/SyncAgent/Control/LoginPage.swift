@@ -56,6 +56,6 @@ struct LoginPage: Sendable {
 
     /// As the value of an attribute in quotes.
     private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("\"", with: "&quot;").replacing("<", with: "&lt;")
+        text.replacingScalars(["&": "&amp;", "\"": "&quot;", "<": "&lt;"])
     }
 }

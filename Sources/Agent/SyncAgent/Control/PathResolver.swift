@@ -17,28 +17,32 @@ struct PathResolver: Sendable {
     /// - Returns: the folder and the canonical path below its root, empty for the root.
     func resolve(_ reference: PathReference) throws(ControlError) -> (folder: FolderID, path: String) {
         let text = reference.text
-        if !["/", "./", "../"].contains(where: text.hasPrefix), let colon = text.firstIndex(of: ":") {
+        if !["/", "./", "../"].contains(where: { text.utf8.starts(with: $0.utf8) }),
+            let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
+        {
             // Folder ids may hold colons themselves: the longest id that fits is meant.
-            let candidates = folders.filter { text.hasPrefix($0.id.rawValue + ":") }
+            let candidates = folders.filter { text.utf8.starts(with: ($0.id.rawValue + ":").utf8) }
             if let folder = candidates.max(by: { $0.id.rawValue.utf8.count < $1.id.rawValue.utf8.count }) {
-                let rest = text.dropFirst(folder.id.rawValue.count + 1)
-                return (folder.id, try canonical(String(rest), of: text))
+                let rest = text.utf8.dropFirst(folder.id.rawValue.utf8.count + 1)
+                return (folder.id, try canonical(String(Substring(rest)), of: text))
             }
-            if !text[..<colon].contains("/") {
+            if !text[..<colon].utf8.contains(UInt8(ascii: "/")) {
                 throw ControlError.noSuchFolder(
                     String(text[..<colon]), among: folders.map(\.id.rawValue),
                     hint: Phrase(" (a file of that name here: ./\(text))"), path: text)
             }
         }
         let absolute = Self.absolute(text, in: reference.workingDirectory)
-        let matches = folders.filter { absolute == $0.path || absolute.hasPrefix($0.path == "/" ? "/" : $0.path + "/") }
+        let matches = folders.filter { folder in
+            (absolute + "/").utf8.starts(with: (folder.path == "/" ? "/" : folder.path + "/").utf8)
+        }
         guard let folder = matches.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
             throw ControlError(
                 .noSuchPath,
                 "\(absolute) is not inside a synced folder; use FOLDER:path, `synctrain folder list` shows the folders",
                 path: text)
         }
-        let rest = absolute.utf8.dropFirst(folder.path.utf8.count + (absolute == folder.path ? 0 : 1))
+        let rest = absolute.utf8.dropFirst(folder.path.utf8.count).drop { $0 == UInt8(ascii: "/") }
         return (folder.id, String(decoding: rest, as: UTF8.self))
     }
 
@@ -51,12 +55,12 @@ struct PathResolver: Sendable {
         guard climbs.lowest >= 0 else {
             throw ControlError(.noSuchPath, "\(text) is outside its folder", path: text)
         }
-        return String(path.dropFirst())
+        return String(Substring(path.utf8.dropFirst()))
     }
 
     /// `text` from `directory`, with `.`, `..` and double slashes worked out, as text: links are not followed.
     static func absolute(_ text: String, in directory: String) -> String {
-        let whole = text.hasPrefix("/") ? text : directory + "/" + text
+        let whole = text.utf8.first == UInt8(ascii: "/") ? text : directory + "/" + text
         var parts: [Substring.UTF8View.SubSequence] = []
         for part in whole[...].utf8.split(separator: UInt8(ascii: "/")) {
             if part.elementsEqual(".".utf8) { continue }

@@ -73,8 +73,8 @@ public enum DropName {
     /// The last part of `name` without control characters and those that turn the direction of writing, at most 255
     /// bytes, never empty, `.`, `..`, hidden, or one that Syncthing takes for a file that is still on its way.
     public static func local(_ name: String) -> String {
-        let last = name.split { $0 == "/" || $0 == "\\" }.last ?? ""
-        var text = String(String.UnicodeScalarView(last.unicodeScalars.filter { !isDangerous($0) }))
+        let last = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? Substring().unicodeScalars
+        var text = String(String.UnicodeScalarView(last.filter { !isDangerous($0) }))
         while let first = text.unicodeScalars.first, first == "." || first == "~" || first.properties.isWhitespace {
             text.unicodeScalars.removeFirst()
         }

@@ -152,7 +152,7 @@ struct MountCommand: RunnableCommand {
             return found.directory
         }
         guard atLogin, let home = context.process.variables["HOME"], home.hasPrefix("/") else { return nil }
-        return home + "/" + folder.replacing("/", with: "-")
+        return home + "/" + folder.replacingScalars(["/": "-"])
     }
 
     private func chosen(_ folder: String?, among ids: [String]) throws -> String {

@@ -71,6 +71,8 @@ struct TypedLine: Equatable, Sendable {
             case .dollar:
                 if scalar == "'" {
                     close(&scalars, breaks)
+                } else if scalar == "\\", let character = Self.octal(&characters) {
+                    scalars.append(character)
                 } else if scalar == "\\", let next = characters.popFirst() {
                     scalars.append(Self.escapes[next] ?? next)
                 } else {
@@ -87,6 +89,14 @@ struct TypedLine: Equatable, Sendable {
         kept = breaks.isEmpty ? 0 : scalars.count
     }
 
+    /// The character that up to three octal digits stand for, which are taken; nil if there are none.
+    private static func octal(_ rest: inout ArraySlice<UnicodeScalar>) -> UnicodeScalar? {
+        let digits = rest.prefix(3).prefix { ("0"..."7").contains($0) }
+        guard let value = UInt8(String(String.UnicodeScalarView(digits)), radix: 8) else { return nil }
+        rest.removeFirst(digits.count)
+        return UnicodeScalar(value)
+    }
+
     private static let escapes: [UnicodeScalar: UnicodeScalar] = ["n": "\n", "t": "\t", "r": "\r", "e": "\u{1B}"]
 
     /// What bash is to put in the place of the word's end for `word`; nil where that is not the word's beginning.
@@ -95,8 +105,10 @@ struct TypedLine: Equatable, Sendable {
         guard whole.starts(with: current.unicodeScalars.prefix(kept)) else { return nil }
         let end = whole.dropFirst(kept)
         switch quote {
-        case .single: return String(end).replacing("'", with: #"'\''"#)
-        case .double: return Self.escaping(end) { "\"\\$`".unicodeScalars.contains($0) }
+        case .single: return Substring(end).replacingScalars(["'": #"'\''"#])
+        case .double:
+            // Between these quotes a `!` takes in a line of the history, and no backslash keeps it from that.
+            return Substring(end).replacingScalars(Self.inDoubleQuotes)
         case .dollar: return Self.dollar(end)
         case .none:
             guard end.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
@@ -105,6 +117,10 @@ struct TypedLine: Equatable, Sendable {
             return "$'" + Self.dollar(end) + "'"
         }
     }
+
+    private static let inDoubleQuotes: [Unicode.Scalar: String] = [
+        "\"": #"\""#, "\\": #"\\"#, "$": #"\$"#, "`": #"\`"#, "!": #""'!'""#,
+    ]
 
     private static func isPlain(_ scalar: UnicodeScalar) -> Bool {
         scalar.value >= 0x80 || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
@@ -129,7 +145,8 @@ struct TypedLine: Equatable, Sendable {
             case "\t": text += #"\t"#
             case "\r": text += #"\r"#
             case "'", "\\": text += "\\" + String(scalar)
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            // The history is looked up before the shell reads these quotes.
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar == "!":
                 let digits = String(scalar.value, radix: 8)
                 text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
             default: text.unicodeScalars.append(scalar)

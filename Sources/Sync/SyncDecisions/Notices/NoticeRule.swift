@@ -1,4 +1,5 @@
 import Arithmetic
+import ControlAPI
 import Phrases
 
 /// Decides what a person is notified of on the desktop, and when: many of a kind at once are one notice, and of each kind there is
@@ -201,13 +202,6 @@ package enum NoticeText {
 
     /// For a body in which a server reads markup.
     package static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { escaped, character in
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            default: escaped.append(character)
-            }
-        }
+        text.replacingScalars(["&": "&amp;", "<": "&lt;", ">": "&gt;"])
     }
 }

@@ -1,0 +1,34 @@
+import BlockExchange
+import ControlAPI
+import Testing
+
+@testable import SyncAgent
+
+struct PathResolverTests {
+    private static let resolver = PathResolver(folders: [
+        .init(id: FolderID(rawValue: "lib"), path: "/home/me/Library"),
+        .init(id: FolderID(rawValue: "lib:a"), path: "/home/me/a"),
+        .init(id: FolderID(rawValue: "\u{0D4E}"), path: "/home/me/\u{0D4E}"),
+    ])
+
+    /// A name may begin with what joins the Character before it, and a folder's id may end so.
+    @Test(
+        arguments: [
+            ("lib:x/y", "lib", "x/y"), ("lib:\u{301}x", "lib", "\u{301}x"), ("lib:a:\u{301}x", "lib:a", "\u{301}x"),
+            ("lib:/\u{301}x", "lib", "\u{301}x"), ("lib:", "lib", ""), ("\u{0D4E}:x", "\u{0D4E}", "x"),
+            ("/home/me/Library/\u{301}x", "lib", "\u{301}x"), ("/home/me/\u{0D4E}/x", "\u{0D4E}", "x"),
+            ("\u{301}x", "lib", "d/\u{301}x"), ("./\u{301}x", "lib", "d/\u{301}x"), ("../\u{301}x", "lib", "\u{301}x"),
+        ])
+    func marksBelongToNames(text: String, folder: String, path: String) throws {
+        let found = try Self.resolver.resolve(PathReference(text: text, workingDirectory: "/home/me/Library/d"))
+        #expect(found.folder.rawValue.utf8.elementsEqual(folder.utf8))
+        #expect(found.path.utf8.elementsEqual(path.utf8))
+    }
+
+    @Test(arguments: ["nope:\u{301}x", "/home/me/Library\u{301}/x", "lib:../x"])
+    func whatIsInNoFolderIsRefused(text: String) {
+        #expect(throws: ControlError.self) {
+            try Self.resolver.resolve(PathReference(text: text, workingDirectory: "/"))
+        }
+    }
+}
