@@ -106,6 +106,28 @@ struct ImageTests {
         #expect(source.reads.reduce(0) { $0 + $1.count } <= 1 << 20)
     }
 
+    /// A name takes 36 bytes of the image, and its path 4,000 of memory.
+    @Test(arguments: [(10, true), (330, false)])
+    func thePathsOfAllMembersAreBounded(sectors: Int, isRead: Bool) async throws {
+        let depth = 19
+        var image = ImageBuilder(directories: [:], sectors: 40 + sectors)
+        let name = String(repeating: "D", count: 207)
+        for level in 0..<depth {
+            let isLast = level == depth - 1
+            image.directories[20 + level] = [
+                ImageBuilder.record(
+                    name, isLast ? 40 : Int64(21 + level), isLast ? Int64(sectors * 2048) : 2048, flags: 2)
+            ]
+        }
+        let file = ImageBuilder.record("a", 0, 0).bytes
+        let full = Array(repeatElement(file, count: 2048 / file.count).joined())
+        for sector in 0..<sectors { image.data[40 + sector] = full }
+        guard isRead else {
+            return #expect(try await archiveError { _ = try await open(image) } == .tooLarge)
+        }
+        #expect(try await open(image).memberCount == depth + sectors * (2048 / file.count))
+    }
+
     @Test func whatLiesBeyondTheEndIsAnError() async throws {
         let archive = try await open(
             ImageBuilder(directories: [20: [ImageBuilder.record("FAR.;1", 4_000_000_000, 4_000_000_000)]]))

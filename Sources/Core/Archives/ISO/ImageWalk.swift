@@ -17,6 +17,8 @@ struct ImageWalk {
     private var members: [ArchiveMember] = []
     private var seen: Set<Int64> = []
     private var bytesLeft = ArchiveLimits.directory
+    /// For the paths of all members: a name takes few bytes of the image, but its path holds those of all directories above it.
+    private var pathBytesLeft = ArchiveLimits.directory
 
     init(reader: WindowReader, blockByteCount: Int64, naming: ImageDirectory.Naming) {
         self.reader = reader
@@ -74,7 +76,9 @@ struct ImageWalk {
             if use.isMoved { continue }
             let name = name(of: record, use)
             let path = directory.path.isEmpty ? name : directory.path + "/" + name
-            guard path.utf8.count <= ArchiveLimits.path, members.count < ArchiveLimits.members else {
+            pathBytesLeft -= Int64(path.utf8.count)
+            guard path.utf8.count <= ArchiveLimits.path, members.count < ArchiveLimits.members, pathBytesLeft >= 0
+            else {
                 throw ArchiveError(.tooLarge, "The image has too many or too long names. Fetch all of it.")
             }
             var member = ArchiveMember(
