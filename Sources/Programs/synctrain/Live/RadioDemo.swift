@@ -26,8 +26,7 @@ struct RadioDemo {
         connect: @escaping @Sendable (CommandEnvironment.Places) -> any AgentControl,
         places: @escaping (String) throws -> CommandEnvironment.Places
     ) async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "synctrain-demo-\(getpid())")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let directory = try makeDirectory(in: FileManager.default.temporaryDirectory)
         defer { try? FileManager.default.removeItem(at: directory) }
         let air = try await VirtualAir.open(at: directory.appending(path: "air").path, conditions: conditions)
         let demo = RadioDemo(directory: directory, air: air, say: say, connect: connect, places: places)
@@ -38,6 +37,17 @@ struct RadioDemo {
             await demo.end()
             throw error
         }
+    }
+
+    /// A directory of a new name, for this user alone: nobody else can have made it before.
+    static func makeDirectory(in parent: URL) throws(ControlError) -> URL {
+        let template = parent.appending(path: "synctrain-demo-XXXXXX").path
+        var path = Array(template.utf8CString)
+        guard mkdtemp(&path) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw ControlError(.failed, "\(template) cannot be created: \(reason). Choose another directory.")
+        }
+        return URL(filePath: String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
     private func play(_ conditions: RadioConditions) async throws {
