@@ -454,7 +454,15 @@ def test_markdown_is_drawn_and_nothing_of_it_runs(files, setting):
 
 def test_markdown_of_signs_alone_is_drawn(files):
     page = files
-    texts = ["[" * 65536, "_a" * 32768, "`a" * 32768, " " * 65536 + "x", "**a *b " * 9000, "```\n" * 16000, "> " * 32768, "|-" * 32768, "  - x\n" * 8000]
+    texts = ["[" * 65536, "_a" * 32768, "`a" * 32768, " " * 65536 + "x", "**a *b " * 9000, "```\n" * 16000, "> " * 32768, "|-" * 32768, "  - x\n" * 8000,
+             # Lines that fit nearly.
+             "#" + " " * 2400 + "a" + " " * 2400 + "\u2028b\u2028c", "[](" + " " * 65536, ("~~~" + " " * 4900 + "`\n") * 13,
+             ("~" * 4900 + "`\n") * 13, "a|b\n-" + " " * 4900 + "x", ("# " * 2400 + "\u2028x\n") * 13]
+    # What is left of the hashes, as words.
+    titles = page.script_async("const { markdown } = await import('/page/files-markdown.js');"
+                               "return arguments[0].map((text) => markdown(text)[0].textContent)",
+                               ["# a", "## a ##  ", "# a#", "#", "# #", "#\ta # b #"])
+    assert titles == ["a", "a", "a#", "", "", "a # b"], titles
     counts = page.script_async("const { markdown } = await import('/page/files-markdown.js');"
                                "return arguments[0].map((text) => markdown(text).length)", texts)
     assert len(counts) == len(texts) and all(counts[:3] + counts[4:]), counts

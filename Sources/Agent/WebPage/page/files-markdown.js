@@ -11,12 +11,13 @@ const inside = 1000;
 const longest = 5000;
 const widest = 64;
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/;
-const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/;
+// In none of these two parts beside each other may match the same: a line that fits nearly would take the square of its length, or more.
+const fence = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))([^`]*)$/;
+const hashes = /^ {0,3}(#{1,6})(?:\s|$)/;
 const rule = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
 const quotation = /^ {0,3}> ?/;
 const point = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
-const between = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+const between = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/;
 
 /** The elements of a text. HTML in it is shown as it is written, pictures by their words. */
 export function markdown(text) { return blocks(text.replaceAll("\r\n", "\n").split("\n"), 0); }
@@ -39,9 +40,9 @@ function blocks(lines, depth) {
       const body = lines.slice(at + 1, last).join("\n");
       out.push(h("pre", {}, h("code", {}, language ? code(body, language) : body)));
       at = last + 1;
-    } else if ((match = heading.exec(line))) {
+    } else if ((match = hashes.exec(line))) {
       // Above are the headings of the page.
-      out.push(h(`h${Math.min(6, match[1].length + 3)}`, {}, inline(match[2] ?? "")));
+      out.push(h(`h${Math.min(6, match[1].length + 3)}`, {}, inline(heading(line.slice(match[0].length)))));
       at += 1;
     } else if (rule.test(line)) {
       out.push(h("hr"));
@@ -57,13 +58,21 @@ function blocks(lines, depth) {
       out.push(table(line, lines.slice(at + 2, last)));
       at = last;
     } else {
-      const last = run(lines, at + 1, (other) => other.length <= longest && other.trim() !== "" && !fence.test(other) && !heading.test(other) && !rule.test(other)
+      const last = run(lines, at + 1, (other) => other.length <= longest && other.trim() !== "" && !fence.test(other) && !hashes.test(other) && !rule.test(other)
         && !quotation.test(other) && !point.test(other));
       out.push(h("p", {}, inline(lines.slice(at, last).join("\n"))));
       at = last;
     }
   }
   return out;
+}
+
+/** The words of a heading, without the hashes that may stand behind them. */
+function heading(text) {
+  const words = text.trim();
+  let end = words.length;
+  while (words[end - 1] === "#") end -= 1;
+  return end === 0 || /\s/.test(words[end - 1]) ? words.slice(0, end).trimEnd() : words;
 }
 
 function closes(line, sign) {
@@ -126,7 +135,7 @@ function table(head, rows) {
 // MARK: within a line
 
 const label = `[^\\[\\]]{0,${inside}}`;
-const target = `\\(\\s*<?([^\\s()<>]{0,${2 * inside}}(?:\\([^\\s()<>]{0,200}\\)[^\\s()<>]{0,200})?)>?(?:\\s+["'(][^"')]{0,${inside}}["')])?\\s*\\)`;
+const target = `\\(\\s{0,9}<?([^\\s()<>]{0,${2 * inside}}(?:\\([^\\s()<>]{0,200}\\)[^\\s()<>]{0,200})?)>?(?:\\s{1,9}["'(][^"')]{0,${inside}}["')])?\\s{0,9}\\)`;
 /** What begins at a place, the first that fits: the expression, and what it becomes. */
 const signs = [
   [/\\([!-/:-@[-`{-~])/y, ([, character]) => character],
