@@ -191,6 +191,40 @@ struct LinkServerTests {
         }
     }
 
+    /// Who holds a link keeps neither the owner nor the holders of other links from reading.
+    @Test func aLinkTakesNoMoreThanItsShare() async throws {
+        let links = Self.endpoint()
+        let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+        let (held, letting) = AsyncStream.makeStream(of: Void.self)
+        let control = ScriptedControl(
+            content: Self.content,
+            onRead: { from in
+                guard from == 1000 else { return }
+                beginning.yield()
+                for await _ in held {}
+            })
+        let limits = AgentServer.Limits(requestTime: .minutes(5), streams: 2, linkStreams: 1)
+        try await ServerHarness.run(control, limits: limits, links: links) { harness in
+            let targets = try [60, 61, 62].map { try Self.target(links, for: $0) }
+            var isBegun = begun.makeAsyncIterator()
+            async let first = get(harness, targets[0])
+            await isBegun.next()
+            #expect(try await get(harness, targets[0]).error?.code == .busy)
+            async let second = get(harness, targets[1])
+            await isBegun.next()
+            #expect(try await get(harness, targets[2]).error?.code == .busy)
+            let secret = try #require(links.sessions.redeem(links.sessions.makeToken()))
+            let cookie = try #require(links.cookie).setting(secret, for: 60).prefix { $0 != ";" }
+            async let own = get(harness, "/v1/file?path=docs:f.bin", headers: "Cookie: \(cookie)\r\n")
+            await isBegun.next()
+            letting.finish()
+            #expect(try await first.body == Self.content)
+            #expect(try await second.body == Self.content)
+            #expect(try await own.body == Self.content)
+            #expect(try await get(harness, targets[0]).status == 200)
+        }
+    }
+
     /// A reader that takes nothing is cut off, and what it asked for is not read on.
     @Test func aReaderThatTakesNothingIsCutOff() async throws {
         let links = Self.endpoint()

@@ -1,4 +1,5 @@
 import ControlAPI
+import Cryptography
 import Glibc
 import Logging
 import NIOCore
@@ -27,12 +28,21 @@ package struct AgentServer: Service {
 
         let kind: Kind
         let idle: IdleChannels
+        /// Files that are read: with a session, with a link, with each link.
         let streams = Count()
+        let linkStreams = Count()
+        let streamsOfLinks = CountByLink()
         let requests = Count()
 
         init(kind: Kind, limits: Limits) {
             self.kind = kind
             idle = IdleChannels(limit: limits.connections)
+        }
+
+        /// What a request counts among, and how many of those there may be.
+        func count(_ request: ControlRequest, _ limits: Limits) -> (Count, limit: Int) {
+            guard kind == .network, request.isForFile else { return (requests, limits.requests) }
+            return (request.admission == .link ? linkStreams : streams, limits.streams)
         }
     }
 
@@ -237,11 +247,15 @@ package struct AgentServer: Service {
     private func respond(
         to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance
     ) async throws {
-        let (count, limit) =
-            entrance.kind == .network && request.isForFile
-            ? (entrance.streams, limits.streams) : (entrance.requests, limits.requests)
+        let (count, limit) = entrance.count(request, limits)
         defer { count.decrement() }
         guard count.increment() <= limit else { throw ControlError.busy(limit) }
+        // The holder of one link leaves room for those of others.
+        let link = request.linkSignature
+        defer { if let link { entrance.streamsOfLinks.decrement(link) } }
+        if let link, entrance.streamsOfLinks.increment(link) > limits.linkStreams {
+            throw ControlError.busy(limits.linkStreams)
+        }
         // Logging out ends all answers to browsers but its own.
         guard case .session(let session) = request.admission, let links, !request.isLogOut else {
             return await respond(to: request, of: connection, through: sink)
@@ -281,4 +295,23 @@ final class Count: Sendable {
     }
 
     func decrement() { count.withLock { $0 -= 1 } }
+}
+
+/// The same of each link, by its signature.
+final class CountByLink: Sendable {
+    private let counts = Mutex<[SHA256Digest: Int]>([:])
+
+    func increment(_ link: SHA256Digest) -> Int {
+        counts.withLock { counts in
+            counts[link, default: 0] += 1
+            return counts[link, default: 0]
+        }
+    }
+
+    func decrement(_ link: SHA256Digest) {
+        counts.withLock { counts in
+            let rest = counts[link, default: 1] - 1
+            counts[link] = rest > 0 ? rest : nil
+        }
+    }
 }

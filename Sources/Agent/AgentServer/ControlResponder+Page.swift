@@ -1,8 +1,15 @@
 import ControlAPI
+import Cryptography
 
 extension ControlRequest {
     /// Reads a file, for as long as somebody plays it.
     var isForFile: Bool { [LinkTarget.path, Endpoints.file.id.path, Endpoints.member.id.path].contains(String(path)) }
+
+    /// The signature of the link that it came by, which nobody has checked yet; nil if it came otherwise.
+    var linkSignature: SHA256Digest? {
+        guard admission == .link else { return nil }
+        return (try? query())?["signature"].flatMap { SHA256Digest(hex: $0) }
+    }
 
     /// Ends all sessions.
     var isLogOut: Bool { method == "DELETE" && path == Endpoints.logOut.id.path }

@@ -10,20 +10,24 @@ package struct ServerLimits: Sendable {
     package var shutdownTime: TimeAmount
     /// Connections without a complete request, on the socket and as many over TCP; a further one replaces the oldest.
     package var connections: Int
-    /// Files that are read at once over TCP; further ones are answered `busy`.
+    /// Files that are read at once over TCP by browsers that are logged in, and as many by links; further ones are answered `busy`.
     package var streams: Int
+    /// The same with one link. Players and browsers have up to six connections.
+    package var linkStreams: Int
     /// Time in which whoever reads over TCP has to take something.
     package var stallTime: TimeAmount
 
     package init(
         requests: Int = 64, requestTime: TimeAmount = .seconds(10), shutdownTime: TimeAmount = .seconds(1),
-        connections: Int = 256, streams: Int = 32, stallTime: TimeAmount = .minutes(10)
+        connections: Int = 256, streams: Int = 32, linkStreams: Int = 8,
+        stallTime: TimeAmount = .minutes(10)
     ) {
         self.requests = requests
         self.requestTime = requestTime
         self.shutdownTime = shutdownTime
         self.connections = connections
         self.streams = streams
+        self.linkStreams = linkStreams
         self.stallTime = stallTime
     }
 }
