@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 
 import agent as cli
@@ -795,6 +796,23 @@ def test_a_build_that_is_cleaned_again_and_again(own):
     own.wait_same(timeout=30)
     found = harness.regular_files(own.there)
     assert {name: found[name] for name in found if not name.startswith("barrier ")} == files
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
+def test_another_user_cannot_stop_a_folder_by_locking_it(lab):
+    agent = lab.agent()
+    root = lab.directory("root")
+    write(os.path.join(root, "a"), b"a")
+    place = os.open(root, os.O_RDONLY)
+    lock = "import fcntl, sys; fcntl.flock(int(sys.argv[1]), fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", lock, str(place)], user=65534, group=65534, extra_groups=[], pass_fds=[place],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        os.close(place)
+        assert other.stdout.readline() == b"locked\n"
+        agent.add_folder("f", root, mode="full")
+        agent.wait_state("f", "idle")
+        agent.wait_global("f", 1)
+        other.stdin.close()
 
 
 def test_two_agents_do_not_work_in_one_root(lab):

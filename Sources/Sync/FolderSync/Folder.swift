@@ -25,7 +25,7 @@ package final class Folder: Sendable {
         watchProgram: String?, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil
     ) {
         id = configuration.id
-        boards = FolderBoards(configuration, isExclusive: isExclusive, interposer: interposer)
+        boards = FolderBoards(configuration, isExclusive: isExclusive, interposer: interposer, logger: tools.logger)
         runner = FolderRunner(
             boards: boards, store: index, tools: tools, events: events, watchProgram: watchProgram)
         exchange = FolderExchange(

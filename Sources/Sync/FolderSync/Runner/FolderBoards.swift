@@ -1,5 +1,6 @@
 import AgentConfiguration
 import FileAccess
+import Logging
 
 /// The boards of a folder: each is written by a few and read by many, and knows nobody.
 package struct FolderBoards: Sendable {
@@ -14,8 +15,8 @@ package struct FolderBoards: Sendable {
     let renames: RenameBoard
 
     /// Opens the folder's root. Blocks its thread.
-    init(_ configuration: FolderConfiguration, isExclusive: Bool, interposer: (any DiskInterposer)?) {
-        places = FolderPlaces(configuration, isExclusive: isExclusive, interposer: interposer)
+    init(_ configuration: FolderConfiguration, isExclusive: Bool, interposer: (any DiskInterposer)?, logger: Logger) {
+        places = FolderPlaces(configuration, isExclusive: isExclusive, interposer: interposer, logger: logger)
         inbox = FolderInbox()
         status = FolderStatusBoard()
         announcements = AnnouncementFeed()

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import FileAccess
+import Logging
 import Phrases
 import Selection
 import Synchronization
@@ -10,11 +11,14 @@ package final class FolderPlaces: Sendable {
         var configuration: FolderConfiguration
         var place: Result<FolderPlace, FolderHalt>
         var claim: RootClaim?
+        /// The process of another user that has locked the root, as it was logged.
+        var lockedBy: Int32?
     }
 
     private let state: Mutex<State>
     private let interposer: (any DiskInterposer)?
     private let isExclusive: Bool
+    private let logger: Logger?
 
     /// Opens the folder's root. Blocks its thread.
     ///
@@ -22,8 +26,10 @@ package final class FolderPlaces: Sendable {
     ///   - isExclusive: whether a root that another agent works in is refused.
     ///   - interposer: asked before anything in the folder is changed; for simulations.
     init(
-        _ configuration: FolderConfiguration, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil
+        _ configuration: FolderConfiguration, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil,
+        logger: Logger? = nil
     ) {
+        self.logger = logger
         self.interposer = interposer
         self.isExclusive = isExclusive
         state = Mutex(
@@ -98,7 +104,18 @@ package final class FolderPlaces: Sendable {
         if let claim = state.withLock({ $0.claim }), claim.isOf(found.root) { return place }
         switch RootClaim.take(found.root) {
         case .granted(let claim):
-            state.withLock { $0.claim = claim }
+            state.withLock { ($0.claim, $0.lockedBy) = (claim, nil) }
+            return place
+        case .lockedByOther(let process):
+            let isKnown = state.withLock { state in
+                defer { state.lockedBy = process }
+                return state.lockedBy == process
+            }
+            if !isKnown {
+                logger?.warning(
+                    "process \(process), not an agent of this user, has locked \(configuration.path); the folder is synced anyway"
+                )
+            }
             return place
         case .unsupported: return place
         case .held(let process):
