@@ -76,8 +76,11 @@ struct SiteServerTests {
         }
     }
 
-    private func run(_ control: SiteControl, _ body: @escaping @Sendable (Site) async throws -> Void) async throws {
-        let server = SiteServer(control: control.control.handlers, folder: "docs", directory: "www", port: 0)
+    private func run(
+        _ control: ScriptedControl = SiteControl().control, directory: String = "www",
+        _ body: @escaping @Sendable (Site) async throws -> Void
+    ) async throws {
+        let server = SiteServer(control: control.handlers, folder: "docs", directory: directory, port: 0)
         let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run { continuation.yield($0) } }
@@ -96,7 +99,7 @@ struct SiteServerTests {
     }
 
     @Test func onlyWhoKnowsTheNameIsAnswered() async throws {
-        try await run(SiteControl()) { site in
+        try await run { site in
             #expect(try await site.ask("/a.txt").status == 200)
             #expect(try await site.ask("/a.txt", host: site.host.uppercased()).status == 200)
             for host in [
@@ -112,7 +115,7 @@ struct SiteServerTests {
     }
 
     @Test func filesAndDirectories() async throws {
-        try await run(SiteControl()) { site in
+        try await run { site in
             let file = try await site.ask("/a.txt", headers: "Range: bytes=1-3\r\n")
             #expect(file.status == 206)
             #expect(file.text == "ext")
@@ -143,8 +146,33 @@ struct SiteServerTests {
         }
     }
 
+    /// The agent takes the longest folder's id that fits.
+    @Test func anotherFolderWhoseIdBeginsAlikeIsNotShown() async throws {
+        let control = ScriptedControl(
+            entries: [Sample.file("secret")], content: Array("text".utf8),
+            onStat: { path in
+                var entry = Sample.file(String(path.text.dropFirst("docs:".count)))
+                entry.kind = .directory
+                if path.text.hasPrefix("docs:private:") {
+                    (entry.folder, entry.path) = ("docs:private", String(path.text.dropFirst("docs:private:".count)))
+                    if entry.path == "index.html" || entry.path == "secret" { entry.kind = .file }
+                } else if path.text.hasSuffix("index.html") {
+                    throw ControlError(.noSuchPath, "There is no such file.")
+                }
+                return entry
+            })
+        try await run(control, directory: "") { site in
+            #expect(try await site.ask("/").status == 200)
+            for target in ["/private:", "/private:/", "/private:/secret"] {
+                let answer = try await site.ask(target)
+                #expect(answer.status == 404)
+                #expect(answer.headers["location"] == nil && !answer.text.contains(">secret<"))
+            }
+        }
+    }
+
     @Test func aTakenPortIsSaid() async throws {
-        try await run(SiteControl()) { site in
+        try await run { site in
             let other = SiteServer(control: ScriptedControl().handlers, folder: "docs", directory: "", port: site.port)
             let error = await controlError { try await other.run { _ in } }
             #expect(error?.message.contains("--port") == true)

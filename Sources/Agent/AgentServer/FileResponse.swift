@@ -26,10 +26,20 @@ struct FileResponse: Sendable {
         }
     }
 
-    /// Which file it has to be: a path as text may mean another folder's, where ids hold colons.
+    /// Which file or directory it has to be: a path as text may mean another folder's, where ids hold colons.
     struct Expected: Sendable {
         var folder: String
         var path: String
+
+        /// Throws `noSuchPath` if `reference` led to another.
+        func check(_ entry: Entry, _ reference: PathReference) throws(ControlError) {
+            guard entry.folder == folder, entry.path.utf8.elementsEqual(path.utf8) else {
+                throw ControlError(
+                    .noSuchPath,
+                    "\(reference.text) is ambiguous: it could be a file of the folder \(entry.folder). Read that with "
+                        + "`synctrain cat`.", path: reference.text)
+            }
+        }
     }
 
     /// Written at a time: what a slow reader is given time for.
@@ -154,13 +164,7 @@ struct FileResponse: Sendable {
     }
 
     private func check(_ entry: Entry, _ path: PathReference) throws(ControlError) {
-        guard let expected else { return }
-        guard entry.folder == expected.folder, entry.path == expected.path else {
-            throw ControlError(
-                .noSuchPath,
-                "\(path.text) is ambiguous: it could be a file of the folder \(entry.folder). Read that with "
-                    + "`synctrain cat`.", path: path.text)
-        }
+        try expected?.check(entry, path)
     }
 
     private func unsatisfiable(_ path: PathReference, size: Int64) -> ControlError {

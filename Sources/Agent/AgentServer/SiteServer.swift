@@ -125,7 +125,7 @@ package struct SiteServer: Sendable {
             throw ControlError(.methodNotAllowed, "A site is read-only.")
         }
         let target = try SiteTarget(target: request.target)
-        let entry = try await control.call(Endpoints.stat, reference(target.path))
+        let entry = try await stat(target.path)
         switch entry.kind {
         case .file:
             guard !target.isDirectory else { throw ControlError(.noSuchPath, "\(target.path) is not a directory.") }
@@ -146,7 +146,7 @@ package struct SiteServer: Sendable {
         let response = FileResponse(
             control: control, sink: sink,
             presentation: { _ in .init(contentType: MediaType.ofSite(path: path), headers: Self.headers) },
-            expected: .init(folder: folder, path: whole(path)))
+            expected: expected(path))
         if request.method == "HEAD" {
             try await response.sendHead(reference(path))
         } else {
@@ -154,9 +154,16 @@ package struct SiteServer: Sendable {
         }
     }
 
+    /// What is there, of the site's own folder: `folder:private:/` may be the root of the folder `folder:private`.
+    private func stat(_ path: String) async throws -> Entry {
+        let entry = try await control.call(Endpoints.stat, reference(path))
+        try expected(path).check(entry, reference(path))
+        return entry
+    }
+
     private func isFile(_ path: String) async throws -> Bool {
         do {
-            return try await control.call(Endpoints.stat, reference(path)).kind == .file
+            return try await stat(path).kind == .file
         } catch let error as ControlError where [.noSuchPath, .gone].contains(error.code) {
             return false
         }
@@ -216,6 +223,8 @@ package struct SiteServer: Sendable {
     private func whole(_ path: String) -> String {
         directory.isEmpty ? path : path.isEmpty ? directory : directory + "/" + path
     }
+
+    private func expected(_ path: String) -> FileResponse.Expected { .init(folder: folder, path: whole(path)) }
 
     private func reference(_ path: String) -> PathReference {
         PathReference(text: "\(folder):\(whole(path))", workingDirectory: "/")
