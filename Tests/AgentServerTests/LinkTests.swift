@@ -116,7 +116,7 @@ struct LinkTests {
     @Test(arguments: [
         ("film.MKV", "video/x-matroska", true), ("a/b.mp4", "video/mp4", true), ("a.tar.gz", "application/gzip", false),
         ("page.html", "text/html; charset=utf-8", false), ("picture.svg", "image/svg+xml", false),
-        ("code.js", "text/javascript; charset=utf-8", false), ("notes.md", "text/plain; charset=utf-8", true),
+        ("code.js", "text/plain; charset=utf-8", false), ("notes.md", "text/plain; charset=utf-8", true),
         ("no ending", "application/octet-stream", false), (".mp4", "video/mp4", true),
         ("a.mp4/b", "application/octet-stream", false), ("x.", "application/octet-stream", false),
         ("", "application/octet-stream", false), ("a.xhtml", "application/octet-stream", false),
@@ -125,6 +125,17 @@ struct LinkTests {
         let media = MediaType(path: path)
         #expect(media.text == type)
         #expect(media.isShown == isShown)
+    }
+
+    /// With `nosniff` a browser runs or applies only what has such a type; a file's address is `'self'` to the page.
+    @Test(arguments: [
+        "js", "mjs", "cjs", "jsx", "ts", "css", "wasm", "json", "webmanifest", "appcache", "xsl", "xslt", "html",
+        "xhtml", "svg", "xml",
+        "vbs", "es", "JS",
+    ])
+    func nothingOfAFolderIsAScriptOrAStyleOfThePage(ending: String) {
+        let type = MediaType(path: "x." + ending).text
+        #expect(!["script", "css", "wasm", "manifest", "xsl"].contains { type.contains($0) })
     }
 
     @Test(arguments: [

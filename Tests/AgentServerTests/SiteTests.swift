@@ -43,6 +43,7 @@ struct SiteTargetTests {
 
     @Test(arguments: [
         ("a/index.html", "text/html; charset=utf-8"), ("x.JS", "text/javascript; charset=utf-8"),
+        ("x.css", "text/css; charset=utf-8"),
         ("m.mjs", "text/javascript; charset=utf-8"), ("d.json", "application/json"), ("w.wasm", "application/wasm"),
         ("f.woff2", "font/woff2"), ("s.svg", "image/svg+xml"), ("a.b/c", "application/octet-stream"),
         ("v.mp4", "video/mp4"),

@@ -66,9 +66,11 @@ struct MediaType: Equatable, Sendable {
         "ndjson", "tex", "rst", "org", "diff", "patch", "c", "h", "cpp", "hpp", "swift", "py", "rs", "go", "java", "sh",
     ]
 
+    /// Scripts and styles are sent as text: from the page's own address they would be what its policy calls `'self'`.
     private static let saved = [
         "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8", "svg": "image/svg+xml",
-        "xml": "application/xml", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+        "xml": "application/xml", "js": "text/plain; charset=utf-8", "mjs": "text/plain; charset=utf-8",
+        "css": "text/plain; charset=utf-8",
         "zip": "application/zip", "gz": "application/gzip", "xz": "application/x-xz", "zst": "application/zstd",
         "bz2": "application/x-bzip2", "7z": "application/x-7z-compressed", "rar": "application/vnd.rar",
         "tar": "application/x-tar", "iso": "application/x-iso9660-image", "epub": "application/epub+zip",

@@ -84,7 +84,8 @@ extension MediaType {
     }
 
     private static let live = [
-        "json": "application/json", "map": "application/json", "mjs": "text/javascript; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "json": "application/json",
+        "map": "application/json", "mjs": "text/javascript; charset=utf-8",
         "wasm": "application/wasm", "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
         "webmanifest": "application/manifest+json", "xhtml": "application/xhtml+xml",
     ]
