@@ -91,6 +91,32 @@ import Testing
         #expect(try await scene.own(names[0])?.isDeleted == true)
     }
 
+    @Test func mostOfWhatIsHereIsNotDeletedAndWhatIsRefusedStays() async throws {
+        let scene = try await StepScene()
+        let names = (0..<240).map { "f\($0)" }
+        for name in names { try scene.tree.write("mine", to: name) }
+        try await scene.scan()
+        for name in names.prefix(120) { _ = try await scene.run(RemoveNameStep(path: try path(name))) }
+        for name in names.dropFirst(120) {
+            let refused = try await refusal(of: RemoveNameStep(path: try path(name)), scene)
+            #expect(refused == .massDeletion(lost: 121, of: 240))
+            #expect(scene.tree.text(name) == "mine")
+            #expect(try await scene.own(name)?.isDeleted == false)
+        }
+        #expect(try await scene.own(names[119])?.isDeleted == true)
+        try await scene.scan()
+    }
+
+    @Test func aFewNamesMayAllBeRemoved() async throws {
+        let scene = try await StepScene()
+        let names = ["a", "b", "c", "d"]
+        for name in names { try scene.tree.write("mine", to: name) }
+        try await scene.scan()
+        for name in names { _ = try await scene.run(RemoveNameStep(path: try path(name))) }
+        #expect(scene.tree.names() == [".stfolder"])
+        #expect(try await scene.own("d")?.isDeleted == true)
+    }
+
     @Test func theLineOfANameGoesWithIt() async throws {
         let scene = try await StepScene(ignoring: "!/kept\n*\n", mode: .selective)
         _ = try await scene.run(try claim("new"))
@@ -116,6 +142,20 @@ import Testing
         let own = try #require(try await scene.own("d/b"))
         #expect(own.blocks.map(\.hash) == [SHA256.digest(Array("one".utf8))])
         #expect(own.version.compare(before) == .greater)
+    }
+
+    @Test func aRenameThatIsRefusedReplacesNothing() async throws {
+        let scene = try await StepScene()
+        let names = (0..<110).map { "f\($0)" }
+        for name in names + ["to"] { try scene.tree.write(name, to: name) }
+        try await scene.scan()
+        for name in names.prefix(100) { _ = try await scene.run(try rename(name, "to")) }
+        for name in names.dropFirst(100) {
+            #expect(try await refusal(of: try rename(name, "to"), scene) == .massDeletion(lost: 101, of: 111))
+            #expect(scene.tree.text(name) == name && scene.tree.text("to") == "f99")
+        }
+        _ = try await scene.run(try rename("f100", "new"))
+        #expect(scene.tree.text("new") == "f100")
     }
 
     /// As editors save: a new file takes the name of one that is not here.

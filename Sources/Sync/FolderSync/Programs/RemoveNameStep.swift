@@ -11,23 +11,27 @@ package struct RemoveNameStep: FolderStep {
         self.path = path
     }
 
-    /// - Throws: `ProgramRefusal`; `FileAccessError`; `FolderHalt` while deletions are held back.
+    /// - Throws: `ProgramRefusal`; `FileAccessError`; `FolderHalt` while deletions are held back. Nothing is removed then.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         let (root, path) = (folder.root, path)
         guard let status = try await folder.onDisk({ try root.status(of: path) }) else {
             return try await removeAbsent(folder, &work)
         }
+        let facts = try await folder.index.facts(path.text)
         if folder.selection.isLeftOut(path.text) {
-            let facts = try await folder.index.facts(path.text)
             let isShared = facts?.global.map { !$0.isDeleted && !$0.isInvalid } ?? false
             if isShared { return try await removeEverywhere(folder, &work) }
             try await remove(status, folder)
             return work.effects.rescan(path.text)
         }
+        let isKnown = facts?.isOnDiskByIndex ?? false
+        // Before it goes: what is refused has to be there still.
+        try await folder.requireRemovable(path.text, lost: isKnown ? 1 : 0, isEverywhere: false, &work)
         try await remove(status, folder)
+        if isKnown { folder.noteRemoved(path.text, &work) }
         // While its line is there, so that the deletion is told.
         try await folder.tellRemoval(of: path.text, &work)
-        _ = try await ScanStep(paths: [path], isRequested: true).run(folder, &work)
+        _ = try await ScanStep(paths: [path], judged: path.text).run(folder, &work)
         _ = try await folder.droppingLine(of: path.text, &work)
     }
 
@@ -40,20 +44,38 @@ package struct RemoveNameStep: FolderStep {
         guard let entry = try await folder.index.global(path.text), entry.isPresent || entry.isDirectory else {
             throw ProgramRefusal.notFound
         }
-        try folder.requireNoDeletionHalt()
-        let known = try await folder.index.store.totals(of: folder.id).global
-        let total = Int(clamping: known.count)
-        let now = folder.tools.time.monotonic()
-        let verdict = work.memory.deletionGuard.verdict(
-            gone: [path.text], lost: 1, known: total, isRootEmpty: false, isWhole: true, mayWait: false, at: now)
-        if case .massDeletion(let lost, let all) = verdict { throw ProgramRefusal.massDeletion(lost: lost, of: all) }
         try await removeEverywhere(folder, &work)
-        work.memory.deletionGuard.noted(gone: [path.text], lost: 1, at: now)
     }
 
     private func removeEverywhere(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        try await folder.requireRemovable(path.text, lost: 1, isEverywhere: true, &work)
         let outcome = try await DeleteEverywhereStep(paths: [path.text]).run(folder, &work)
         guard outcome.staying.isEmpty else { throw ProgramRefusal.changedHere }
+        folder.noteRemoved(path.text, &work)
+    }
+}
+
+extension FolderContext {
+    /// - Parameters:
+    ///   - lost: how many names there are less without this one: none if another takes its place.
+    ///   - isEverywhere: whether it is one of all names, or of those on this disk.
+    /// - Throws: `FolderHalt` while deletions are held back; `ProgramRefusal.massDeletion` if too many have gone already.
+    func requireRemovable(
+        _ name: String, lost: Int, isEverywhere: Bool, _ work: inout FolderWork
+    ) async throws {
+        try requireNoDeletionHalt()
+        guard lost > 0 else { return }
+        let totals = try await index.store.totals(of: id)
+        let known = Int(clamping: isEverywhere ? totals.global.count : totals.local.count)
+        let verdict = work.memory.deletionGuard.verdict(
+            gone: [name], lost: lost, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
+            at: tools.time.monotonic())
+        if case .massDeletion(let lost, let all) = verdict { throw ProgramRefusal.massDeletion(lost: lost, of: all) }
+    }
+
+    /// A program has removed a name, as `requireRemovable` let it.
+    func noteRemoved(_ name: String, _ work: inout FolderWork) {
+        work.memory.deletionGuard.noted(gone: [name], lost: 1, at: tools.time.monotonic())
     }
 }
 

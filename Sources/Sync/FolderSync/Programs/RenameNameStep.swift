@@ -21,13 +21,17 @@ package struct RenameNameStep: FolderStep {
         self.isMeant = isMeant
     }
 
-    /// - Throws: `ProgramRefusal`; `IgnoreError` where a line of `.stignore` excludes the new name; `FileAccessError`.
+    /// - Throws: `ProgramRefusal`; `IgnoreError` where a line of `.stignore` excludes the new name; `FileAccessError`;
+    ///   `FolderHalt` while deletions are held back.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         let (root, from, to, keepsOther) = (folder.root, from, to, keepsOther)
         let (source, target) = try await folder.onDisk { (try root.status(of: from), try root.status(of: to)) }
         guard let source else { throw ProgramRefusal.absent }
         let facts = try await folder.index.facts(to.text)
         try await check(source, target, facts, folder)
+        // What is replaced is one name less.
+        let isLost = target != nil && facts?.isOnDiskByIndex ?? false
+        try await folder.requireRemovable(from.text, lost: isLost ? 1 : 0, isEverywhere: false, &work)
         let hadLine = folder.hasLineWhileSpace(from.text)
         let claimed = try await folder.selectingWhileSpace(to.text, &work)
         try await claimed.noteBase(of: to.text, facts, isOnDisk: target != nil, isMeant: isMeant, &work)
@@ -37,10 +41,11 @@ package struct RenameNameStep: FolderStep {
             if let target, target.type == .directory { try root.removeForProgram(to, isDirectory: true) }
             try root.rename(from, to: to, replacing: keepsOther ? .nothing : .anything, durability: .deferred)
         }
+        if isLost { claimed.noteRemoved(from.text, &work) }
         try await claimed.tellRemoval(of: from.text, &work)
         // Both at once, so that they are announced as one; while the old name's line is there, so that its end is told.
         _ = try await ScanStep(
-            paths: [from, to], isRequested: true, reported: [Relocation.Move(from: from.text, to: to.text)]
+            paths: [from, to], reported: [Relocation.Move(from: from.text, to: to.text)], judged: from.text
         ).run(claimed, &work)
         guard hadLine else { return }
         let reread = try await claimed.reread(&work)

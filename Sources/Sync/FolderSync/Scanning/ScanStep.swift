@@ -21,11 +21,19 @@ package struct ScanStep: FolderStep {
     package var isRequested = false
     /// Renames that the watcher reported.
     package var reported: [Relocation.Move] = []
+    /// A name that a program removed, or renamed, and that was counted and found not to be one too many; nil for none.
+    var judged: String?
 
     package init(paths: [RelativePath]? = nil, isRequested: Bool = false, reported: [Relocation.Move] = []) {
         self.paths = paths
         self.isRequested = isRequested
         self.reported = reported
+    }
+
+    /// A scan of what a program changed.
+    init(paths: [RelativePath], reported: [Relocation.Move] = [], judged: String) {
+        self.init(paths: paths, isRequested: true, reported: reported)
+        self.judged = judged
     }
 
     /// - Throws: `FolderHalt` if so much is gone that it looks like an accident, or the root is; what the index says.
@@ -85,7 +93,7 @@ package struct ScanStep: FolderStep {
             let leftovers = Leftovers(folder: folder)
             try await leftovers.settle(try await leftovers.unvisitedSwaps(of: changes.placed.keys), &work)
         }
-        switch try await changes.finish(mayWait: !isRequested, &work) {
+        switch try await changes.finish(mayWait: !isRequested, judged: judged, &work) {
         case .wait(let due): work.effects.goneScans = (paths ?? [], due)
         // A scan of everything never asks for another one.
         case .lookAtEverything: return try await scan(folder, nil, isRequested: false, rounds, &work)

@@ -128,15 +128,22 @@ struct ScannedChanges: Sendable {
 
     /// Judges what is gone, and announces the rest. Throws `FolderHalt` if so much is gone that it looks like an accident.
     ///
-    /// - parameter mayWait: whether more deletions may be waited for.
-    mutating func finish(mayWait: Bool, _ work: inout FolderWork) async throws -> DeletionGuard.Verdict {
+    /// - Parameters:
+    ///   - mayWait: whether more deletions may be waited for.
+    ///   - judged: a name whose deletion is no accident.
+    mutating func finish(
+        mayWait: Bool, judged: String?, _ work: inout FolderWork
+    ) async throws -> DeletionGuard.Verdict {
         var verdict = DeletionGuard.Verdict.proceed
         if !gone.isEmpty {
             var staying: Set<String> = []
             // What a line followed is not lost, whatever was known of its new name.
             let moved = gone.count { followed.contains($0.name) }
-            verdict = try await folder.judge(
-                gone.map(\.name), lost: gone.count - max(moved, created), isWhole: isWhole, mayWait: mayWait, &work)
+            if gone.contains(where: { $0.name != judged }) {
+                verdict = try await folder.judge(
+                    gone.map(\.name), lost: gone.count - max(moved, created), isWhole: isWhole, mayWait: mayWait,
+                    &work)
+            }
             if verdict != .proceed { gone = [] }
             for known in gone where known.status.type == .directory && followed.contains(known.name) {
                 guard try await folder.holdsUnselected(below: known.name) else { continue }
