@@ -467,6 +467,34 @@ struct FolderActionCommandTests {
         #expect(await scene.run("folder", "repair", "docs").code == 0)
         #expect(scene.control?.asked == ["repair docs false"])
     }
+
+    @Test func whatCannotBeRestoredIsSaid() async {
+        var outcome = FolderActionOutcome(
+            folder: "docs", action: .repair, isDryRun: false, files: 2, bytes: 2048, paths: ["a", "b"])
+        outcome.lostFiles = 150
+        let some = await scene(outcome).run("folder", "repair", "docs")
+        #expect(some.code == 2)
+        #expect(
+            some.output == """
+                docs: changed 2 files (2.0 KiB) on this device
+                  a
+                  b
+                docs: 150 files cannot be restored: no other device has them
+
+                """)
+        outcome = FolderActionOutcome(folder: "docs", action: .repair, isDryRun: true)
+        outcome.lostFiles = 1
+        let none = await scene(outcome).run("folder", "repair", "docs", "--dry-run")
+        #expect(none.code == 2)
+        #expect(
+            none.output
+                == "docs: would resume; no file would be restored\ndocs: 1 file cannot be restored: no other device has it\n"
+        )
+        outcome = FolderActionOutcome(folder: "docs", action: .repair, isDryRun: false)
+        outcome.lostFiles = 0
+        let nothing = await scene(outcome).run("folder", "repair", "docs")
+        #expect(nothing.code == 0 && nothing.output == "docs: resumed; no file to restore\n")
+    }
 }
 
 struct FolderListingCommandTests {

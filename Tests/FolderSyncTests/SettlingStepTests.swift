@@ -116,19 +116,29 @@ import Testing
 
     @Test func whatIsMissingIsForgottenAndNotDeleted() async throws {
         let scene = try await StepScene()
-        try scene.tree.write("one", to: "a")
-        try scene.tree.write("two", to: "b")
+        for name in ["a", "b", "d/mine"] { try scene.tree.write("one", to: name) }
         try await scene.scan()
-        try scene.tree.remove("a")
+        // The other device has a newer `a` and an older `older`.
+        let seen = try #require(try await scene.own("a")).version
+        try await scene.announce([("a", "one, and more")], counter: 1, after: seen)
+        try await scene.announce([("older", "0")], counter: 2)
+        try scene.tree.write("newer", to: "older")
+        try await scene.scan()
+        for name in ["a", "d", "older"] { try scene.tree.remove(name) }
         let dry = try await scene.run(RepairStep(isDryRun: true))
-        #expect(dry.output.files == 1 && dry.output.paths == ["a"] && !dry.effects.endsHalt)
+        #expect(dry.output.files == 2 && dry.output.paths == ["a", "older"] && !dry.effects.endsHalt)
+        #expect(dry.output.bytes == 14 && dry.output.lostFiles == 1 && dry.output.directories == 0)
         #expect(try await scene.own("a") != nil)
         let repaired = try await scene.run(RepairStep())
-        #expect(repaired.output.files == 1)
+        #expect(repaired.output.files == 2 && repaired.output.lostFiles == 1)
         #expect(repaired.effects.endsHalt && repaired.effects.scansEverything)
+        #expect(repaired.effects.changes.map(\.name) == ["d", "d/mine"])
+        #expect(repaired.effects.changes.allSatisfy { $0.kind == .deleted })
         #expect(try await scene.own("a")?.isDeleted != true, "others would lose it")
         #expect(try await scene.index.local(StepScene.id, "a")?.status == nil)
         #expect(try await scene.own("b")?.isDeleted == false)
+        let again = try await scene.run(RepairStep(isDryRun: true))
+        #expect(!again.output.isChange && again.output.lostFiles == 0)
     }
 
     // MARK: folders of one direction

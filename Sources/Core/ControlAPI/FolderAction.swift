@@ -47,6 +47,8 @@ package struct FolderActionOutcome: Codable, Equatable, Sendable {
     package var paths: [String]
     /// True of a `confirm` of deletions by other devices, which are made on this one; else nil.
     package var isHere: Bool?
+    /// Of a `repair`: missing files that no other device has, so that they are not restored; else nil.
+    package var lostFiles: Int64?
 
     package init(
         folder: String, action: FolderAction.Kind, isDryRun: Bool, files: Int64 = 0, bytes: Int64 = 0,
@@ -66,5 +68,6 @@ package struct FolderActionOutcome: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case schema, folder, action, isDryRun = "dryRun", files, bytes, directories, deletions, paths, isHere = "here"
+        case lostFiles
     }
 }

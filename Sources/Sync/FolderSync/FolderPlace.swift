@@ -98,6 +98,13 @@ package struct FolderPlace: Sendable {
         }
     }
 
+    /// What a selective folder halts by whose ignore file is gone.
+    static func withoutLines(_ configuration: FolderConfiguration) -> FolderHalt {
+        FolderHalt(
+            reason: .selection,
+            message: missingLines("\(configuration.path)/\(ignoreFile)", isGone: true, configuration.id))
+    }
+
     private static func missingLines(_ file: String, isGone: Bool, _ id: FolderID) -> Phrase {
         let remedy = Phrase(
             "Restore its lines; or select nothing: synctrain folder mode \(id) selective; or select everything: synctrain folder "

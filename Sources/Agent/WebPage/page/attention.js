@@ -116,7 +116,8 @@ export function mount(root, app) {
     }[action];
     const answer = await app.ask({
       title: text.title,
-      body: [h("p", {}, text.body), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
+      body: [h("p", {}, text.body), plan.lostFiles > 0 && h("p", {}, plural(plan.lostFiles,
+        "{1} file cannot be restored: no other device has it.", "{1} files cannot be restored: no other device has them.")), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
       choices: [{ label: t`Not now`, value: "no" }, { label: text.yes, value: "yes", kind: action === "repair" ? "main" : "danger" }],
     });
     if (answer !== "yes") return;

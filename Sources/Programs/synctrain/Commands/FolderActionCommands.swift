@@ -159,5 +159,6 @@ struct FolderActionRun: Sendable {
         } else {
             for line in rendering.lines(outcome) { try context.output.print(line) }
         }
+        if outcome.lostFiles ?? 0 > 0 { throw ExitCode(2) }
     }
 }

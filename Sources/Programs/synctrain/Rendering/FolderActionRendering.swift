@@ -19,11 +19,16 @@ struct FolderActionRendering: Sendable {
 
     func lines(_ outcome: FolderActionOutcome) -> [String] {
         let folder = style.name(outcome.folder)
+        let lost = outcome.lostFiles.map { $0 > 0 ? [lostLine(folder, $0)] : [] } ?? []
         guard outcome.isChange else {
-            return [
-                outcome.isDryRun
-                    ? translated("\(folder): nothing would change") : translated("\(folder): nothing to change")
-            ]
+            let text =
+                switch (outcome.action, outcome.isDryRun) {
+                case (.repair, true): translated("\(folder): would resume; no file would be restored")
+                case (.repair, false): translated("\(folder): resumed; no file to restore")
+                case (_, true): translated("\(folder): nothing would change")
+                case (_, false): translated("\(folder): nothing to change")
+                }
+            return [text] + lost
         }
         let parts = parts(outcome, outcome.isDryRun ? .wouldChange : .changed)
         var lines = [translated("\(folder): \(parts) \(place(outcome))")]
@@ -31,7 +36,13 @@ struct FolderActionRendering: Sendable {
         let named = Int64(outcome.paths.count)
         let all = [outcome.files, outcome.directories, outcome.deletions].reduce(0, &+)
         if named > 0, all > named { lines.append(translated("  and \(Quantity.names(all - named)) more")) }
-        return lines
+        return lines + lost
+    }
+
+    private func lostLine(_ folder: String, _ files: Int64) -> String {
+        files == 1
+            ? translated("\(folder): 1 file cannot be restored: no other device has it")
+            : translated("\(folder): \(Quantity.files(files)) cannot be restored: no other device has them")
     }
 
     private enum Tense { case changes, wouldChange, changed }

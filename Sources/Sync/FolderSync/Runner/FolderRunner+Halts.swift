@@ -20,7 +20,7 @@ extension FolderRunner {
         }
         if [.rootMissing, .markerMissing].contains(halt.reason) {
             let configuration = boards.places.configuration
-            guard !isDryRun else { return FolderActionOutcome(folder: id.rawValue, action: .repair, isDryRun: true) }
+            guard !isDryRun else { return try await plannedRepair(of: configuration, halt) }
             try await tools.threads.runIfActive {
                 _ = try RootDirectory(creating: configuration.path)
                 try FolderPreparation.makeMarker(configuration)
@@ -28,5 +28,15 @@ extension FolderRunner {
         }
         guard isDryRun || halt.reason != .selection else { throw halt }
         return try await perform(RepairStep(isDryRun: isDryRun))
+    }
+    /// What a repair would do in a folder that cannot be opened yet.
+    private func plannedRepair(
+        of configuration: FolderConfiguration, _ halt: FolderHalt
+    ) async throws -> FolderActionOutcome {
+        let isGone = halt.reason == .rootMissing
+        // Its lines are gone with it, and the folder waits for them then.
+        if isGone, configuration.mode != .full { throw FolderPlace.withoutLines(configuration) }
+        let root = isGone ? nil : try await tools.threads.runIfActive { try RootDirectory(path: configuration.path) }
+        return try await MissingNames(folder: id, root: root, store: store, tools: tools).plan()
     }
 }

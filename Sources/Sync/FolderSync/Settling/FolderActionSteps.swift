@@ -37,7 +37,7 @@ package struct OverrideStep: FolderStep {
             cursor = page.next
         } while cursor != nil
         if !isDryRun { work.effects.counts.need = try await folder.index.neededTotals() }
-        return tally.outcome(.override, folder, isDryRun: isDryRun)
+        return tally.outcome(.override, folder.id, isDryRun: isDryRun)
     }
 }
 
@@ -81,7 +81,7 @@ struct RevertStep: FolderStep {
             all += facts
             cursor = page.next
         } while cursor != nil
-        var round = Round(folder: folder, outcome: tally.outcome(.revert, folder, isDryRun: isDryRun))
+        var round = Round(folder: folder, outcome: tally.outcome(.revert, folder.id, isDryRun: isDryRun))
         guard !isDryRun else { return round }
         var execution = PlanExecution(folder: folder, facts: all, work: work)
         defer { work = execution.work }
@@ -161,28 +161,83 @@ struct RepairStep: FolderStep {
     var isDryRun = false
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome {
+        let missing = MissingNames(folder: folder.id, root: folder.root, store: folder.index.store, tools: folder.tools)
+        guard !isDryRun else { return try await missing.plan() }
         var tally = ActionTally()
+        var lost: [String] = []
         var cursor: String?
-        let root = folder.root
         repeat {
-            let page = try await folder.index.store.localDescendants(
-                of: folder.id, after: cursor, limit: FolderIndex.pageLimit)
-            var forgotten: [LocalChange] = []
-            for entry in page.entries {
-                guard let name = RelativePath(entry.path), try await folder.onDisk({ try root.status(of: name) }) == nil
-                else { continue }
-                forgotten.append(.forget(entry.path))
-                if let global = try await folder.index.global(entry.path)?.file { tally.count(global) }
-            }
-            if !isDryRun { try await folder.index.apply(forgotten, &work) }
+            let page = try await missing.page(after: cursor)
+            tally.count(page)
+            lost += page.lost.map(\.name)
+            try await folder.index.apply(page.names.map { .forget($0) }, &work)
             cursor = page.next
         } while cursor != nil
-        if !isDryRun {
-            work.memory.deletionGuard.reset()
-            work.effects.endsHalt = true
-            work.effects.scansEverything = true
+        work.log(.deleted, lost, folder.index)
+        work.memory.deletionGuard.reset()
+        work.effects.endsHalt = true
+        work.effects.scansEverything = true
+        return tally.outcome(.repair, folder.id, isDryRun: false)
+    }
+}
+
+/// What the index has on this disk and is not there.
+struct MissingNames: Sendable {
+    struct Page: Sendable {
+        var names: [String] = []
+        /// What comes again, as another device has it.
+        var restored: [FileInfo] = []
+        /// What no other device has.
+        var lost: [FileInfo] = []
+        var next: String?
+    }
+
+    let folder: FolderID
+    /// Nil if the root itself is missing.
+    let root: RootDirectory?
+    let store: IndexStore
+    let tools: FolderTools
+
+    /// What a repair would do.
+    func plan() async throws -> FolderActionOutcome {
+        var tally = ActionTally()
+        var cursor: String?
+        repeat {
+            let page = try await page(after: cursor)
+            tally.count(page)
+            cursor = page.next
+        } while cursor != nil
+        return tally.outcome(.repair, folder, isDryRun: true)
+    }
+
+    func page(after cursor: String?) async throws -> Page {
+        let known = try await store.localDescendants(of: folder, after: cursor, limit: FolderIndex.pageLimit)
+        let root = root
+        var page = Page(next: known.next)
+        page.names = try await tools.threads.runIfActive {
+            try known.entries.map(\.path).filter { name in
+                guard let path = RelativePath(name) else { return false }
+                return try root?.status(of: path) == nil
+            }
         }
-        return tally.outcome(.repair, folder, isDryRun: isDryRun)
+        for facts in try await store.facts(in: folder, names: page.names) {
+            // What others have deleted is missing rightly.
+            guard let local = facts.local, let global = facts.global, !global.isDeleted else { continue }
+            if let other = try await other(global, facts) {
+                if !local.flags.contains(.ignored) { page.restored.append(other) }
+            } else {
+                page.lost.append(local.file)
+            }
+        }
+        return page
+    }
+
+    /// The version that is the newest once this device has none.
+    private func other(_ global: FileInfo, _ facts: NameFacts) async throws -> FileInfo? {
+        if !facts.holders.isEmpty { return global }
+        return try await store.standings(in: folder, of: facts.name).map(\.file).first {
+            !$0.isDeleted && !$0.isInvalid
+        }
     }
 }
 
@@ -193,6 +248,13 @@ private struct ActionTally: Sendable {
     private var directories: Int64 = 0
     private var deletions: Int64 = 0
     private var paths: [String] = []
+    /// Nil but for a repair.
+    private var lostFiles: Int64?
+
+    mutating func count(_ page: MissingNames.Page) {
+        for file in page.restored { count(file) }
+        lostFiles = (lostFiles ?? 0) + Int64(page.lost.count { $0.kind != .directory })
+    }
 
     mutating func count(_ file: FileInfo) {
         if paths.count < FolderActionOutcome.pathLimit { paths.append(file.name) }
@@ -206,9 +268,11 @@ private struct ActionTally: Sendable {
         }
     }
 
-    func outcome(_ action: FolderAction.Kind, _ folder: FolderContext, isDryRun: Bool) -> FolderActionOutcome {
-        FolderActionOutcome(
-            folder: folder.id.rawValue, action: action, isDryRun: isDryRun, files: files, bytes: bytes,
+    func outcome(_ action: FolderAction.Kind, _ folder: FolderID, isDryRun: Bool) -> FolderActionOutcome {
+        var outcome = FolderActionOutcome(
+            folder: folder.rawValue, action: action, isDryRun: isDryRun, files: files, bytes: bytes,
             directories: directories, deletions: deletions, paths: paths)
+        outcome.lostFiles = lostFiles
+        return outcome
     }
 }
