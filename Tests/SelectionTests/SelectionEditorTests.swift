@@ -60,6 +60,15 @@ import Testing
         #expect(edit.removed == ["!/a/b", "!/a/c", "!/z"])
     }
 
+    @Test func knowsWhichNamesALineCanHold() throws {
+        for path in ["a", "a/b c", "a ", "[x]*?!{}", "back\\slash", "ä"] {
+            #expect(try editor("*").canName(path), "\(path.debugDescription)")
+        }
+        for path in ["a\nb", "a\u{0}", "a\u{FFFD}", "a\n", "d\n/a", "", "a//b"] {
+            #expect(try !editor("*").canName(path), "\(path.debugDescription)")
+        }
+    }
+
     @Test func refusesWhatItCannotDo() throws {
         func fault(_ text: String, selecting path: String) -> IgnoreError? {
             do throws(IgnoreError) {

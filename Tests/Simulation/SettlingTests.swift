@@ -199,6 +199,21 @@ import Testing
         }
     }
 
+    /// No line of `.stignore` can deselect it.
+    @Test func aNameWithALineBreakDoesNotKeepOthersFromGoing() async throws {
+        try await pair { simulation, first, second in
+            put("odd", "d/odd\nname", first)
+            await simulation.select(["d"], at: second)
+            #expect(try await simulation.settle() == [])
+            #expect(files(second).count == 4)
+            let enough = try #require(await simulation.freeUntil(byteCount: 1, at: second))
+            let wanted = enough.available * 2 + 1_000_000
+            let done = try #require(await simulation.freeUntil(byteCount: wanted, at: second))
+            #expect(done.outcome.freeing?.freedFiles == 3 && done.missing > 0)
+            #expect(files(second) == ["d/odd\nname": "odd"])
+        }
+    }
+
     @Test func freeUntilSaysWhatIsMissing() async throws {
         try await pair { simulation, first, second in
             await simulation.select(["d"], at: second)

@@ -40,6 +40,19 @@ public struct SelectionEditor {
         return entries.filter(\.isIncluding).filter { seen.insert(Array($0.path.utf8)).inserted }.map(\.path)
     }
 
+    /// Whether lines of this file can select and deselect `path` alone. A name with a line break is one that they cannot.
+    public func canName(_ path: String) -> Bool {
+        do throws(IgnoreError) {
+            let components = try PathText.components(of: path)
+            for isIncluding in [false, true] {
+                _ = try PathText.line(naming: components, isIncluding: isIncluding, in: file)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
     // MARK: Selecting
 
     /// Selects `path` and all that is and will be below it.

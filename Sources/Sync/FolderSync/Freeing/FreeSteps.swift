@@ -90,12 +90,14 @@ struct ChooseFilesStep: FolderStep {
         return choice
     }
 
-    /// All files that are selected and may go.
+    /// All files that are selected and may go, but for those that no line can deselect.
     private func candidates(_ folder: FolderContext, leaving stuck: StuckNames) async throws -> [SpaceCandidate] {
         var candidates: [SpaceCandidate] = []
         let now = folder.tools.time.monotonic()
         let (root, minimumCopies) = (folder.root, folder.settings.minimumCopies)
         let counting = try await folder.copyCounting(isPlan: true)
+        let place = folder.place
+        let ignoreFile = try await folder.onDisk { try place.ignoreFile() }
         var cursor: String?
         repeat {
             let page = try await folder.index.store.localDescendants(
@@ -113,7 +115,7 @@ struct ChooseFilesStep: FolderStep {
                     let reason = Freeing.reason(
                         against: facts.localVersion, global: facts.global, copies: counting.copies(facts, rows),
                         minimumCopies: minimumCopies, sight: SpaceFreeing.sight(status, facts.local))
-                    guard reason == nil else { return nil }
+                    guard reason == nil, SelectionEditor(ignoreFile).canName(facts.name) else { return nil }
                     return SpaceCandidate(name: facts.name, size: status.size, lastUsed: lastUsed.seconds)
                 }
             }
