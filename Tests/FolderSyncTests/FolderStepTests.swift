@@ -65,6 +65,35 @@ import Testing
         #expect(try await scene.own("a")?.isDeleted != true, "that is no deletion")
     }
 
+    /// As `fetch` makes them for what it fetches: the index has nothing of them on this disk.
+    @Test func directoriesInWhichNothingIsLeftGoWithWhatWasFetched() async throws {
+        let scene = try await StepScene(ignoring: "*\n", mode: .selective)
+        for (counter, name) in ["films", "films/sub", "films/own"].enumerated() {
+            try await scene.announce(directory: name, counter: UInt64(counter + 1))
+        }
+        try scene.tree.makeDirectory("films/sub")
+        let freed = try await scene.run(DeselectStep(paths: ["films"], local: .free)).output.freeing
+        #expect(freed?.stayingFiles == 0 && freed?.freedDirectories == 2)
+        #expect(scene.tree.names() == [".stfolder", ".stignore"])
+
+        try scene.tree.write("mine", to: "films/own/a")
+        let kept = try await scene.run(DeselectStep(paths: ["films"], local: .free)).output.freeing
+        #expect(kept?.freedDirectories == 0)
+        #expect(scene.tree.text("films/own/a") == "mine")
+    }
+
+    @Test func whereAllIsDeletedNoDirectoryIsLeft() async throws {
+        let scene = try await StepScene(ignoring: "!/d/kept\n*\n", mode: .selective)
+        for name in ["d/kept", "d/sub/a"] { try scene.tree.write("mine", to: name) }
+        try scene.tree.makeDirectory("e/empty")
+        try await scene.scan()
+        _ = try await scene.run(ResolveExtraneousStep(paths: ["d", "e"], action: .delete, isDryRun: true))
+        #expect(scene.tree.text("d/sub/a") == "mine" && scene.tree.names("e") == ["empty"])
+        _ = try await scene.run(ResolveExtraneousStep(paths: ["d", "e"], action: .delete))
+        #expect(scene.tree.names() == [".stfolder", ".stignore", "d"])
+        #expect(scene.tree.names("d") == ["kept"])
+    }
+
     @Test func aPlanDoesWhatNeedsNoFetchAndNamesTheRest() async throws {
         let scene = try await StepScene()
         try scene.tree.write("old", to: "gone")

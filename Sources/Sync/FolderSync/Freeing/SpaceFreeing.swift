@@ -39,6 +39,7 @@ struct SpaceFreeing {
                 try await free(named: page.entries.map(\.path))
                 cursor = page.next
             } while cursor != nil
+            try await freeBareDirectories(below: path)
             try await free(named: [path])
         }
         try await freeParents(of: paths)
@@ -151,9 +152,10 @@ struct SpaceFreeing {
             guard let facts = try await folder.index.facts(candidate.name) else { return .stays(.unknown, nil) }
             let rows = try await folder.index.store.keepRows(in: folder.id, names: [candidate.name])
             let copies = counting.copies(facts, rows.first ?? [])
-            let reason = Freeing.reason(
+            var reason = Freeing.reason(
                 against: facts.localVersion, global: facts.global, copies: copies,
                 minimumCopies: folder.settings.minimumCopies, sight: Self.sight(candidate.status, facts.local))
+            if candidate.isEmptyDirectory, facts.isBareDirectory { reason = nil }
             return try await deal(with: candidate, reason, copies)
         }
     }
@@ -225,6 +227,27 @@ struct SpaceFreeing {
         } catch let error as FileAccessError {
             guard error.code == .directoryNotEmpty else { return .stays(.failed, error.text) }
             return .holds(try await strangers(in: candidate.path))
+        }
+    }
+
+    /// Directories below `path` that were made for what was fetched into them.
+    private mutating func freeBareDirectories(below path: String) async throws {
+        guard !isDryRun else { return }
+        let root = folder.root
+        let directories = try await folder.unselectedDirectories(at: path, by: selection).filter { $0.text != path }
+        var bare: [RelativePath] = []
+        for start in stride(from: 0, to: directories.count, by: FolderIndex.pageLimit) {
+            let page = directories[start..<min(start + FolderIndex.pageLimit, directories.count)]
+            let facts = try await folder.index.facts(page.map(\.text))
+            bare += zip(page, facts).filter { $1.isBareDirectory }.map { $0.0 }
+        }
+        // Those in which the last ones were are empty the next time.
+        while !bare.isEmpty {
+            let all = bare
+            let empty = try await folder.onDisk { try all.filter { try root.list($0).isEmpty } }
+            guard !empty.isEmpty else { return }
+            try await free(named: empty.map(\.text))
+            bare.removeAll(where: Set(empty).contains)
         }
     }
 
@@ -301,6 +324,35 @@ struct SpaceFreeing {
         return reason.message(
             minimumCopies: folder.settings.minimumCopies,
             holders: names.isEmpty ? nil : names.joined(separator: ", "))
+    }
+}
+
+extension NameFacts {
+    /// Whether others have it as a directory, and the index does not have it on this disk: nothing but its name is there.
+    fileprivate var isBareDirectory: Bool {
+        guard let global, global.kind == .directory, !global.isDeleted, !global.isInvalid else { return false }
+        return local?.status == nil
+    }
+}
+
+extension FolderContext {
+    /// The directories at and below `path` on this disk that are not selected, each after what is in it. Those that cannot be
+    /// read are taken for empty.
+    func unselectedDirectories(at path: String, by selection: Selection) async throws -> [RelativePath] {
+        guard let start = RelativePath(path) else { return [] }
+        let root = root
+        return try await onDisk {
+            var (found, waiting) = ([RelativePath](), [start])
+            while let next = waiting.popLast() {
+                guard !next.isInternal, selection.isLeftOut(next.text), try root.status(of: next)?.type == .directory
+                else { continue }
+                found.append(next)
+                for entry in (try? root.list(next)) ?? [] where entry.type == .directory || entry.type == .other {
+                    if let name = entry.name, let item = try? next.appending(name) { waiting.append(item) }
+                }
+            }
+            return found.reversed()
+        }
     }
 }
 

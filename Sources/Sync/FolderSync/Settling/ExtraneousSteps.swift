@@ -38,7 +38,7 @@ package struct ResolveExtraneousStep: FolderStep {
         defer { work = settling.work }
         switch action {
         case .select, .ignore: try await settling.edit(topmost, found)
-        case .delete: try await settling.delete(found)
+        case .delete: try await settling.delete(found, at: topmost)
         case .moveTo:
             guard let directory, directory.hasPrefix("/") else { throw FolderError.noTargetDirectory }
             try await settling.move(found, below: topmost, to: directory)
@@ -243,7 +243,8 @@ struct ExtraneousSettling {
         try await change(paths, in: folder) { try isSelecting ? $0.selecting(paths) : $0.leavingAlone(paths) }
     }
 
-    mutating func delete(_ files: [ExtraneousFile]) async throws {
+    /// Deletes the files, and the directories at and below `paths` in which nothing is left.
+    mutating func delete(_ files: [ExtraneousFile], at paths: [String]) async throws {
         for file in files {
             let (archive, isDryRun) = (folder.archive, isDryRun)
             try await settle(file, isRemoving: true) {
@@ -251,7 +252,9 @@ struct ExtraneousSettling {
                 try archive.removeUserFile(file.path, expecting: file.status, purpose: .deleting)
             }
         }
-        try await finish(files)
+        var directories: [RelativePath] = []
+        for path in paths { directories += try await folder.unselectedDirectories(at: path, by: folder.selection) }
+        try await finish(files, and: directories)
     }
 
     mutating func move(_ files: [ExtraneousFile], below paths: [String], to directory: String) async throws {
@@ -395,10 +398,10 @@ struct ExtraneousSettling {
     }
 
     /// Tells the index what is gone, once that is durable, and removes directories in which nothing is left.
-    private mutating func finish(_ files: [ExtraneousFile]) async throws {
-        guard !isDryRun, !forgotten.isEmpty else { return }
+    private mutating func finish(_ files: [ExtraneousFile], and emptied: [RelativePath] = []) async throws {
+        guard !isDryRun, !forgotten.isEmpty || !emptied.isEmpty else { return }
         let (root, selection) = (folder.root, folder.selection)
-        var parents: Set<RelativePath> = []
+        var parents = Set(emptied)
         for file in files {
             var parent = file.path.parent
             while let directory = parent, selection.isLeftOut(directory.text), parents.insert(directory).inserted {
@@ -412,7 +415,7 @@ struct ExtraneousSettling {
                 do throws(FileAccessError) {
                     if try root.removeDirectory(directory, durability: .deferred) { gone.append(directory) }
                 } catch {
-                    guard [.directoryNotEmpty, .notADirectory].contains(error.code) else { throw error }
+                    guard [.directoryNotEmpty, .notADirectory, .busy].contains(error.code) else { throw error }
                 }
             }
             try root.synchronizeFileSystem()
