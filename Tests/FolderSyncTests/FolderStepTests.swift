@@ -166,6 +166,32 @@ import Testing
         #expect(try await scene.own("fetched")?.isDeleted == true)
     }
 
+    @Test func whatWasFetchedOfAnEarlierVersionIsExtraneousAndReplacedIfSelected() async throws {
+        let scene = try await StepScene()
+        try scene.tree.write("first", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.announce([("a", "first")], counter: 1)
+        try await scene.scan()
+        try scene.tree.write("*\n", to: ".stignore")
+        let status = try #require(try scene.tree.root.status(of: try RelativePath(parsing: "a")))
+        try await scene.index.noteFetched([FetchedFile(name: "a", status)], in: StepScene.id)
+        let fetched = try await scene.run(DeselectStep(paths: ["b"], local: .free))
+        #expect(fetched.effects.counts.extraneous == 0)
+        let adopted = try await scene.run(SelectStep(paths: ["a"], isDryRun: true)).output.cost
+        #expect(adopted.adoptedFiles == 1 && adopted.fetchFiles == 0)
+
+        try await scene.announce([("a", "second")], counter: 2)
+        let former = try await scene.run(DeselectStep(paths: ["b"], local: .free))
+        #expect(former.effects.counts.extraneous == 1)
+        let replaced = try await scene.run(SelectStep(paths: ["a"], isDryRun: true)).output.cost
+        #expect(replaced.adoptedFiles == 0 && replaced.fetchFiles == 1 && replaced.fetchBytes == 6)
+        #expect(scene.tree.text("a") == "first")
+        _ = try await scene.run(ResolveExtraneousStep(paths: ["a"], action: .delete))
+        #expect(scene.tree.text("a") == nil)
+        #expect(try await scene.own("a")?.isDeleted != true)
+    }
+
     @Test func bothSidesOfAConflictAreKept() async throws {
         let scene = try await StepScene()
         let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"

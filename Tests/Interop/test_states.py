@@ -260,6 +260,22 @@ def test_what_was_fetched_on_purpose_is_not_extraneous(gate):
     assert listed == {"other/x"}
 
 
+def test_a_fetched_file_of_which_others_have_another_version_is_extraneous(gate):
+    agent, here = gate.agent, os.path.join(gate.here, "other/x")
+    gate.let(*FILES)
+    agent.run("fetch", "f:other/x")
+    gate.folder.add("other/x", b"newer")
+    gate.session.send_index("f")
+    wait_until(lambda: gate.entry("other/x")["state"] == "extraneous", what="it is a former version")
+    assert gate.entry("other")["state"] == "extraneous"
+    listed = [entry for entry in agent.records("extraneous", "list", "f") if entry["type"] == "file"]
+    assert [(entry["path"], entry["other"]["size"]) for entry in listed] == [("other/x", 5)]
+    assert agent.folder("f")["extraneous"] == 1
+    assert read(here) == harness.pattern(FILES["other/x"])
+    agent.run("extraneous", "resolve", "f:other/x", "--delete", "--yes")
+    assert not os.path.exists(here) and gate.entry("other/x")["state"] == "absent"
+
+
 def test_what_is_extraneous_is_counted_without_being_asked_for(gate):
     agent = gate.agent
     os.makedirs(os.path.join(gate.here, "loose/deep"))

@@ -232,8 +232,7 @@ struct EntryReader: Sendable {
         guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else { return nil }
         guard selected != .no else {
             guard try await isDownloaded(found.path, status) else { return .extraneous }
-            // A former version is not what others have now.
-            return type != .regular || status.isAs(file) ? .downloaded : nil
+            return status.isFormer(of: file) ? .extraneous : .downloaded
         }
         let isSame: Bool
         switch type {
@@ -260,17 +259,20 @@ struct EntryReader: Sendable {
         try await index.fetched([path], in: folder.id)[path].map { status.isAs($0) } ?? false
     }
 
-    /// Those of some names of a directory on this disk that were fetched there on purpose, and have not changed since.
+    /// Those of some names of a directory on this disk that were fetched there on purpose, and have not changed since, here or
+    /// elsewhere.
     func downloaded(_ names: [String: FileType], _ prefix: String) async throws -> [String] {
         guard let place else { return [] }
         let notes = try await index.fetched(names.keys.map { prefix + $0 }, in: folder.id)
         guard !notes.isEmpty else { return [] }
+        let facts = try await index.facts(in: folder.id, names: Array(notes.keys))
+        let globals = Dictionary(facts.map { ($0.name, $0.global) }, uniquingKeysWith: { first, _ in first })
         return try await threads.runIfActive {
             try names.keys.filter { name in
                 guard let note = notes[prefix + name], let path = RelativePath(prefix + name),
                     let status = try place.root.status(of: path)
                 else { return false }
-                return status.isAs(note)
+                return status.isAs(note) && !status.isFormer(of: globals[prefix + name] ?? nil)
             }
         }
     }
@@ -345,14 +347,6 @@ struct EntryReader: Sendable {
 
     private static func modified(_ file: FileInfo) -> String {
         WallTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds).rfc3339
-    }
-}
-
-extension FileAccess.FileStatus {
-    /// Whether a regular file is as the index says, as far as its size and time of change tell.
-    func isAs(_ file: FileInfo) -> Bool {
-        let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-        return size == file.size && time.isKept(as: modified, beside: nil)
     }
 }
 

@@ -300,7 +300,9 @@ final class MountFolderSession: MountSession {
     }
 
     private func attribute(_ path: String, _ name: String) async throws -> [UInt8] {
-        let entry = try await entries.reader(folder).stat(path)
+        var entry = try await entries.reader(folder).stat(path)
+        // In place of a former version that was fetched, what others have is shown.
+        if entry.state == .extraneous, try await listing.look(path)?.isHere == false { entry.state = .absent }
         let value: String
         switch name {
         case "state": value = entry.state.rawValue

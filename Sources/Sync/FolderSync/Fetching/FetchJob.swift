@@ -401,6 +401,20 @@ extension FileAccess.FileStatus {
     }
 }
 
+extension FileAccess.FileStatus {
+    /// Whether a regular file is as the index says, as far as its size and time of change tell.
+    package func isAs(_ file: FileInfo) -> Bool {
+        let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+        return size == file.size && time.isKept(as: modified, beside: nil)
+    }
+
+    /// Whether a file that was fetched and has not changed since is a former version, and others have `global` by now.
+    package func isFormer(of global: FileInfo?) -> Bool {
+        guard let global, !global.isInvalid else { return false }
+        return global.isDeleted || type == .regular && !isAs(global)
+    }
+}
+
 extension FetchedFile {
     /// The file as it is on this disk now.
     package init(name: String, _ status: FileAccess.FileStatus) {

@@ -40,17 +40,24 @@ extension FolderContext {
         return count.withLock { $0 }
     }
 
-    /// Those that people are to look at: not what they want left alone, nor what they fetched there on purpose.
+    /// Those that people are to look at: not what they want left alone, nor what they fetched there on purpose, unless others have
+    /// another version by now.
     func extraneous(among found: [ExtraneousEntry]) async throws -> [ExtraneousEntry] {
         let found = found.filter { !place.leftAlone.contains($0.name) }
         let notes = try await index.store.fetched(
             found.filter { $0.status.type != .directory }.map(\.name), in: id)
+        let fetched = found.filter { notes[$0.name] == FetchedFile(name: $0.name, $0.status) }
+        var downloaded: Set<String> = []
+        for (entry, facts) in zip(fetched, try await index.facts(fetched.map(\.name)))
+        where !entry.status.isFormer(of: facts.global) {
+            downloaded.insert(entry.name)
+        }
         var left: [ExtraneousEntry] = []
         for entry in found {
             if entry.status.type == .directory {
                 // What else is in it is listed by its own name.
                 if try await !index.store.fetched(in: id, below: entry.name, limit: 1).isEmpty { continue }
-            } else if notes[entry.name] == FetchedFile(name: entry.name, entry.status) {
+            } else if downloaded.contains(entry.name) {
                 continue
             }
             left.append(entry)

@@ -210,9 +210,15 @@ extension FolderContext {
             guard was != will else { return }
             let local = entry.local.flatMap { $0.status == nil || $0.file.isDeleted ? nil : $0.file.size }
             if let local {
+                // A former version of what others have is replaced, and not kept.
+                let isFormer =
+                    entry.isPresent
+                    && entry.local.map { $0.file.version.compare(entry.file?.version ?? $0.file.version) } == .lesser
                 if will {
-                    cost.adoptedFiles += 1
-                    cost.adoptedBytes &+= local
+                    if !isFormer {
+                        cost.adoptedFiles += 1
+                        cost.adoptedBytes &+= local
+                    }
                 } else {
                     cost.extraneousFiles += 1
                     cost.extraneousBytes &+= local
