@@ -192,6 +192,21 @@ import Testing
         #expect(try await scene.own("a")?.isDeleted != true)
     }
 
+    /// `reset index` makes the same folder again at once.
+    @Test func aFolderThatWasStoppedLeavesItsRootToTheNext() async throws {
+        let (tree, home) = (try TemporaryTree(), try TemporaryDirectory())
+        try tree.makeDirectory(".stfolder")
+        let index = try IndexStore.open(path: home.path + "/index.sqlite")
+        try await index.addFolder(StepScene.id, newIndexID: IndexID(rawValue: 1))
+        let configuration = FolderConfiguration(id: StepScene.id, path: tree.root.path, mode: .full, devices: [])
+        let first = FolderSync.Folder(idle: configuration, of: StepScene.me, index: index, isExclusive: true)
+        let next = FolderSync.Folder(idle: configuration, of: StepScene.me, index: index, isExclusive: true)
+        #expect(first.boards.places.refresh().failure == nil)
+        #expect(next.boards.places.refresh().failure?.reason == .error)
+        await first.runner.stop()
+        #expect(next.boards.places.refresh().failure == nil)
+    }
+
     @Test func bothSidesOfAConflictAreKept() async throws {
         let scene = try await StepScene()
         let copy = "a.sync-conflict-20261127-101112-ABCDEFG.txt"

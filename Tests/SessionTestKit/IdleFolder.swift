@@ -15,7 +15,7 @@ extension FolderSync.Folder {
     /// A folder that nothing runs in, and that no device is connected to.
     package convenience init(
         idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore,
-        watchProgram: String? = nil, interposer: (any DiskInterposer)? = nil,
+        watchProgram: String? = nil, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil,
         changing: (inout FolderTools) -> Void = { _ in }
     ) {
         let logger = Logger(label: "idle", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -30,6 +30,6 @@ extension FolderSync.Folder {
         changing(&tools)
         self.init(
             configuration, index: index, tools: tools, events: EventHub(wall: { WallTime(seconds: 0) }),
-            watchProgram: watchProgram, interposer: interposer)
+            watchProgram: watchProgram, isExclusive: isExclusive, interposer: interposer)
     }
 }

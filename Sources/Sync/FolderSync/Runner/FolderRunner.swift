@@ -88,6 +88,8 @@ package final class FolderRunner: Sendable {
         // Taken for good: nothing is begun any more.
         _ = await turn.take(1)
         turn.close()
+        // Whatever `run` still does: the same folder may be made again at once.
+        boards.places.giveUpClaim()
     }
 
     /// What the folder does now, or has to do next.
