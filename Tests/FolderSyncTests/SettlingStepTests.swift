@@ -20,18 +20,34 @@ import Testing
         // As the runner has it: in this mode no lines at all are lines, too.
         let scene = try await StepScene(ignoring: "!/a\n*\n")
         try await scene.announce([("a", "0123"), ("b", "4567")], counter: 1)
-        let dry = try await scene.run(ConvertStep(mode: .full, isDryRun: true))
+        let dry = try await scene.run(ConvertStep(mode: .full, old: .selective, isDryRun: true))
         #expect(dry.output.removed.contains("*") && dry.output.cost.fetchFiles == 1)
         #expect(scene.tree.text(".stignore") == "!/a\n*\n" && dry.effects.place == nil)
-        let full = try await scene.run(ConvertStep(mode: .full))
+        let full = try await scene.run(ConvertStep(mode: .full, old: .selective))
         #expect(full.effects.place?.selection.isLeftOut("b") == false)
         #expect(scene.tree.text(".stignore")?.contains("*") != true)
 
         let whole = try await StepScene(ignoring: "*.tmp\n")
-        let selective = try await whole.run(ConvertStep(mode: .selective))
+        let selective = try await whole.run(ConvertStep(mode: .selective, old: .full))
         #expect(selective.output.added.contains("*"))
         #expect(selective.effects.place?.selection.isLeftOut("b") == true)
         #expect(whole.tree.text(".stignore")?.hasPrefix("*.tmp\n") == true, "lines of a person stay")
+    }
+
+    /// While the lines are lost nothing is synced; what the way out costs is said before, in either mode.
+    @Test func aLostSelectionIsReplacedAtACostThatIsSaid() async throws {
+        let scene = try await StepScene()
+        try await scene.announce([("a", "0123"), ("b", "4567"), ("c", "89")], counter: 1)
+        try scene.tree.write("0123", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.scan()
+        let full = try await scene.run(ConvertStep(mode: .full, old: .selective, isDryRun: true)).output.cost
+        #expect(full == .init(fetchFiles: 2, fetchBytes: 6))
+        let selective = try await scene.run(ConvertStep(mode: .selective, old: .selective, isDryRun: true)).output.cost
+        #expect(selective == .init(extraneousFiles: 1, extraneousBytes: 4))
+        let known = try await scene.run(ConvertStep(mode: .full, old: .full, isDryRun: true)).output.cost
+        #expect(known == .init(), "everything was selected before")
     }
 
     @Test func aSelectionFollowsAFileThatIsRenamedElsewhere() async throws {

@@ -1,5 +1,6 @@
 """What is kept: `select`, `deselect`, `explain`, modes, and `.stignore` edited by hand, with a real Syncthing that has all."""
 
+import json
 import os
 
 import agent as cli
@@ -439,6 +440,9 @@ def test_a_lost_selection_does_not_select_everything(pair):
     write(path, b"")
     state = pair.agent.wait_state("sel", "selection-error")
     assert "folder mode sel selective" in state["message"] and "folder mode sel full" in state["message"]
+    doctor = json.loads(pair.agent.try_run("doctor", "--json").stdout)
+    [finding] = [finding for finding in doctor["findings"] if finding["code"] == "folder"]
+    assert finding["command"].endswith(" folder mode sel selective")
     write(os.path.join(pair.here, "written here"), b"kept to oneself")
     assert pair.agent.try_run("scan", "sel:").returncode == cli.FAILED
     pair.agent.run("folder", "mode", "sel", "selective")
@@ -448,7 +452,9 @@ def test_a_lost_selection_does_not_select_everything(pair):
     assert not os.path.exists(theirs) and not os.path.exists(ours)
     os.remove(path)
     pair.agent.wait_state("sel", "selection-error")
-    pair.agent.run("folder", "mode", "sel", "full")
+    dry = pair.agent.document("folder", "mode", "sel", "full", "--dry-run")["folders"][0]
+    done = pair.agent.document("folder", "mode", "sel", "full")["folders"][0]
+    assert dry["cost"] == done["cost"] and done["cost"]["fetchFiles"] > 0
     assert pair.status["mode"] == "full"
     pair.agent.run("wait", "sel", "--timeout", 30)
     wait_until(lambda: read(theirs) and read(ours), what="everything goes both ways")

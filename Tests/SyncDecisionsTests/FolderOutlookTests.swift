@@ -122,6 +122,16 @@ import Testing
         #expect(waits.first?.remedy == "`synctrain resume --device nas`")
     }
 
+    /// A command that is copied without a thought fetches nothing.
+    @Test func aSelectionThatCannotBeReadIsNotReplacedByEverything() throws {
+        var outlook = Self.outlook(Self.status(.selectionError), [])
+        let line = try #require(outlook.waits.first)
+        #expect(line.reason == .halted && line.remedy.contains("the line") && !line.remedy.contains("`"))
+        outlook.isSelectionMissing = true
+        let lost = try #require(outlook.waits.first)
+        #expect(lost.remedy.contains("`synctrain folder mode docs selective`") && !lost.remedy.contains("full"))
+    }
+
     static let copies: [(FolderStatus, hasIndex: Bool, FolderCopy)] = [
         (status(.idle), true, .complete),
         (status(.idle, local: .init(files: 1, bytes: 4)), true, .selected),

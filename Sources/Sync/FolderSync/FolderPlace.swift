@@ -74,12 +74,12 @@ package struct FolderPlace: Sendable {
                 return text
             }
             // Seen in the middle of being written, or lost: keeping everything is the last thing that was asked for.
-            guard configuration.mode == .full || !selection.patterns.isEmpty else {
+            guard selection.suffices(for: configuration.mode) else {
                 throw FolderHalt(
                     reason: .selection,
                     message: Self.missingLines(
-                        "\(configuration.path)/\(ignoreFile)", isGone: text == nil, configuration.id)
-                )
+                        "\(configuration.path)/\(ignoreFile)", isGone: text == nil, configuration.id),
+                    isSelectionMissing: true)
             }
             return .success(
                 FolderPlace(
@@ -117,7 +117,7 @@ package struct FolderPlace: Sendable {
     /// Whether the root has its marker, and the selection's files are those that were read, and enough for the mode.
     package func isCurrent(for configuration: FolderConfiguration) -> Bool {
         guard (try? Self.status(of: Self.marker, in: root)) ?? nil != nil,
-            configuration.mode == .full || !selection.patterns.isEmpty
+            selection.suffices(for: configuration.mode)
         else { return false }
         return sources.allSatisfy { name, then in
             guard let now = try? Self.status(of: name, in: root) else { return then == nil }
@@ -194,4 +194,9 @@ package struct FolderPlace: Sendable {
         sources[name] = status
         return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)
     }
+}
+
+extension Selection {
+    /// Whether it may be what somebody chose: a selective folder without lines has lost them.
+    func suffices(for mode: FolderConfiguration.Mode) -> Bool { mode == .full || !patterns.isEmpty }
 }

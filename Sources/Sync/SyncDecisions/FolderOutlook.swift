@@ -56,13 +56,19 @@ package struct FolderOutlook: Sendable {
     package var pausedUntil: String?
     package var peers: [Peer]
     package var lacks: [Lack]
+    /// Whether `.stignore` is missing or has no lines, and not one of its lines wrong.
+    package var isSelectionMissing: Bool
 
-    package init(folder: String, status: FolderStatus, pausedUntil: String? = nil, peers: [Peer], lacks: [Lack]) {
+    package init(
+        folder: String, status: FolderStatus, pausedUntil: String? = nil, peers: [Peer], lacks: [Lack],
+        isSelectionMissing: Bool = false
+    ) {
         self.folder = folder
         self.status = status
         self.pausedUntil = pausedUntil
         self.peers = peers
         self.lacks = lacks
+        self.isSelectionMissing = isSelectionMissing
     }
 
     /// How much is here.
@@ -102,7 +108,7 @@ package struct FolderOutlook: Sendable {
             return [
                 wait(
                     .halted, status.text ?? Phrase("the folder cannot sync"),
-                    nil, Self.remedy(for: condition, folder: folder))
+                    nil, remedy)
             ]
         }
         var waits: [FolderWait] = []
@@ -253,8 +259,8 @@ package struct FolderOutlook: Sendable {
     }
 
     /// What lets a folder go on that has stopped itself.
-    package static func remedy(for state: FolderState, folder: String) -> Phrase {
-        switch state {
+    private var remedy: Phrase {
+        switch status.condition {
         case .haltedRootEmptied, .haltedMassDelete:
             return Phrase(
                 "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices too; otherwise "
@@ -262,9 +268,13 @@ package struct FolderOutlook: Sendable {
         case .haltedRootMissing, .haltedMarkerMissing:
             return Phrase("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(folder)`")
         case .selectionError:
+            guard isSelectionMissing else {
+                return Phrase(
+                    "correct the file and the line that the message names; the agent reads it again by itself")
+            }
             return Phrase(
-                "correct the line of .stignore in the message, or set the mode with `synctrain folder mode "
-                    + "\(folder) full` or `selective`")
+                "restore the lines of .stignore; or go on with nothing selected: `synctrain folder mode \(folder) "
+                    + "selective`")
         default:
             return Phrase(
                 "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "

@@ -41,7 +41,8 @@ struct FolderOutlookReading: Sendable {
         let outlook = FolderOutlook(
             folder: folder.id.rawValue, status: status,
             pausedUntil: settings.pausedUntil.map { WallTime(seconds: $0).rfc3339 }, peers: peers,
-            lacks: lacks ?? folder.boards.status.snapshot.lacks)
+            lacks: lacks ?? folder.boards.status.snapshot.lacks,
+            isSelectionMissing: folder.boards.places.current.failure?.isSelectionMissing ?? false)
         status.copy = outlook.copy
         status.waits = outlook.waits
     }

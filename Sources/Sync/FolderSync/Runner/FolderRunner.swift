@@ -167,7 +167,8 @@ package final class FolderRunner: Sendable {
             boards.status.set(completeness: try await store.completeness(of: id))
         }
         let folder = context(at: place, settings ?? places.configuration)
-        try await folder.applySelection(&work)
+        // What a lost selection would select is asked about, by a change of the mode, and not applied.
+        if place.selection.suffices(for: places.configuration.mode) { try await folder.applySelection(&work) }
         if folder.deletionHalt == nil, boards.status.snapshot.halt != nil { work.effects.endsHalt = true }
         return folder
     }
@@ -463,13 +464,17 @@ package final class FolderRunner: Sendable {
 
     /// Edits the ignore file so that it is one of the other mode. Its being lost is no obstacle: a change of the mode is one
     /// way out of that.
+    ///
+    /// - Parameter old: the folder's mode before.
     /// Throws what `FolderStep.run` throws, such as `IgnoreError` or `FolderError.selectionChanged`.
-    package func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome {
+    package func convert(
+        to mode: FolderConfiguration.Mode, from old: FolderConfiguration.Mode, isDryRun: Bool
+    ) async throws -> SelectionOutcome {
         var settings = boards.places.configuration
         settings.mode = .full
         let withoutLines = settings
         let outcome = try await turn.withUnits(1) {
-            try await self.execute(ConvertStep(mode: mode, isDryRun: isDryRun), with: withoutLines)
+            try await self.execute(ConvertStep(mode: mode, old: old, isDryRun: isDryRun), with: withoutLines)
         }
         statusChanged()
         return outcome

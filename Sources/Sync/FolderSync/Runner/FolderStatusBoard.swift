@@ -23,11 +23,16 @@ package struct FolderHalt: PhrasedError, Equatable, Sendable, CustomStringConver
     package var text: Phrase
     /// Something that is known could not be stored in the index: what it counts is not all there is.
     package var isIndexIncomplete = false
+    /// Of `selection`: the ignore file is missing or has no lines.
+    package var isSelectionMissing = false
 
-    package init(reason: Reason, message: Phrase, isIndexIncomplete: Bool = false) {
+    package init(
+        reason: Reason, message: Phrase, isIndexIncomplete: Bool = false, isSelectionMissing: Bool = false
+    ) {
         self.reason = reason
         text = message
         self.isIndexIncomplete = isIndexIncomplete
+        self.isSelectionMissing = isSelectionMissing
     }
 
     package var description: String { message }

@@ -165,6 +165,7 @@ struct SelectionChangeStep: FolderStep {
 /// Makes the ignore file one of the other mode; the configuration is the caller's.
 struct ConvertStep: FolderStep {
     let mode: FolderConfiguration.Mode
+    let old: FolderConfiguration.Mode
     var isDryRun = false
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
@@ -178,8 +179,14 @@ struct ConvertStep: FolderStep {
         var outcome = SelectionOutcome(
             folder: folder.id.rawValue, mode: mode.rawValue, isDryRun: isDryRun, added: edit.added,
             removed: edit.removed)
-        outcome.cost = try await folder.cost(of: [""], to: new)
-        outcome.short = try await folder.short(after: outcome.cost)
+        if folder.selection.suffices(for: old) {
+            outcome.cost = try await folder.cost(of: [""], to: new)
+            outcome.short = try await folder.short(after: outcome.cost)
+        } else {
+            // Nothing was synced without the lines: all that is not here is fetched from now on.
+            outcome.cost = try await folder.cost(of: [""], to: new) { $0.isLocalCurrent }
+            outcome.short = try await folder.short(missing: outcome.cost.fetchBytes)
+        }
         if !isDryRun, edit.isChange {
             _ = try await folder.writing(edit.file, over: editor.file, &work)
         }
@@ -191,22 +198,30 @@ extension FolderContext {
     /// How many bytes are missing on the disk for what is needed after a change that costs this; nil if it fits, or the disk does
     /// not say.
     fileprivate func short(after cost: SelectionOutcome.Cost) async throws -> Int64? {
-        guard let free = try? await onDisk({ try freeBytes() }), let root = try await index.global("") else {
-            return nil
-        }
+        guard let root = try await index.global("") else { return nil }
+        return try await short(
+            missing: root.selected.bytes.subtractingClamped(root.present.bytes)
+                .addingClamped(cost.fetchBytes).subtractingClamped(cost.sparedBytes))
+    }
+
+    /// How many bytes are missing on the disk for so many that are not here; nil as in `short(after:)`.
+    fileprivate func short(missing: Int64) async throws -> Int64? {
+        guard let free = try? await onDisk({ try freeBytes() }) else { return nil }
         let stored = tools.transfers.stored(of: id).values.reduce(Int64(0)) { $0.addingClamped($1) }
-        let missing = root.selected.bytes.subtractingClamped(root.present.bytes)
-            .addingClamped(cost.fetchBytes).subtractingClamped(cost.sparedBytes)
         return SpaceRule.short(missing: missing.subtractingClamped(stored), free: free)
     }
 
     /// What another selection means for the files at and below `paths`, none of which lies below another.
-    fileprivate func cost(of paths: [String], to new: Selection) async throws -> SelectionOutcome.Cost {
+    ///
+    /// - Parameter wasSelected: nil for what the folder's selection says.
+    fileprivate func cost(
+        of paths: [String], to new: Selection, from wasSelected: ((GlobalEntry) -> Bool)? = nil
+    ) async throws -> SelectionOutcome.Cost {
         var cost = SelectionOutcome.Cost()
         let old = selection
         func count(_ entry: GlobalEntry) {
             guard !entry.isDirectory else { return }
-            let (was, will) = (!old.isLeftOut(entry.path), !new.isLeftOut(entry.path))
+            let (was, will) = (wasSelected?(entry) ?? !old.isLeftOut(entry.path), !new.isLeftOut(entry.path))
             guard was != will else { return }
             let local = entry.local.flatMap { $0.status == nil || $0.file.isDeleted ? nil : $0.file.size }
             if let local {

@@ -79,11 +79,13 @@ struct SelectionRequests: RequestGroup {
                 guard !change.isDryRun, folder.configuration.mode != mode else { return }
                 try await turn.edit([.setFolderMode(folder.id, mode)])
             }
-            // A folder whose mode is selective is never without lines.
-            if mode == .full { try await set(.full) }
+            // A folder whose mode is selective is never without lines. Where they are lost it does nothing until the mode is set:
+            // the cost is counted before anything is fetched.
+            let isLost = folder.boards.places.current.failure?.isSelectionMissing ?? false
+            if mode == .full, !isLost { try await set(.full) }
             do {
                 let outcome = try await folder.namingErrors {
-                    try await folder.runner.convert(to: mode, isDryRun: change.isDryRun)
+                    try await folder.runner.convert(to: mode, from: old, isDryRun: change.isDryRun)
                 }
                 try await set(mode)
                 return SelectionAnswer(folders: [outcome])
