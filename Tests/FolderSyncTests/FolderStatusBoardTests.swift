@@ -36,6 +36,18 @@ struct FolderStatusBoardTests {
         #expect(board.snapshot.problemCount == 0)
     }
 
+    /// A folder that only sends needs nothing, whatever others changed.
+    @Test func whatIsNotTakenIsNotNeeded() {
+        let board = FolderStatusBoard()
+        var effects = FolderEffects()
+        let changes = NeededTotals(items: Aggregate(files: 2), deletions: 1)
+        effects.counts.need = changes
+        board.take(effects, at: WallTime(seconds: 0), onlySends: true)
+        #expect(board.snapshot.need == NeededTotals() && board.snapshot.untaken == changes)
+        board.take(effects, at: WallTime(seconds: 1))
+        #expect(board.snapshot.need == changes && board.snapshot.untaken == NeededTotals())
+    }
+
     @Test func somethingIsMissingSinceNothingWas() {
         let board = FolderStatusBoard()
         func end(_ files: Int64?, at now: Int64) -> Int64? {

@@ -263,6 +263,8 @@ import Testing
         let page = try await index.store.localEntries(in: other, flags: .receiveOnlyChanged, limit: 10)
         #expect(page.entries.map(\.file.name) == ["d/a", "d/b"] && page.next == nil)
         #expect(page.entries.map(\.file.sequence) == [1, 2] && page.entries[0].status == Self.status)
+        #expect(try await index.store.countChangedHere(in: other, limit: 10) == 2)
+        #expect(try await index.store.countChangedHere(in: other, limit: 1) == 1)
     }
 }
 

@@ -34,6 +34,10 @@ def refused_without_yes(agent, *arguments):
     return agent.try_run(*arguments).returncode == cli.NEEDS_YES
 
 
+def reasons(pair):
+    return {wait["reason"]: wait["message"] for wait in pair.status["waits"]}
+
+
 def test_sendonly_sends_and_takes_nothing(sending):
     pair = sending
     assert pair.status["type"] == "sendonly"
@@ -63,6 +67,13 @@ def test_override(sending):
     assert dry["dryRun"] and dry["action"] == "override"
     assert (dry["files"], dry["deletions"]) == (3, 1), dry
     assert sorted(dry["paths"]) == ["one", "strange", "tree", "tree/four", "two"]
+    # None of it is needed, and that is said.
+    wait_until(lambda: reasons(pair) == {"not-taken": "5 changes by others are not taken, because the folder is send-only"},
+               what="the changes are counted", child=pair.agent)
+    assert not any(pair.status["need"].values()), pair.status["need"]
+    pair.agent.run("wait", "sending", "--timeout", 20)
+    assert pair.agent.document("ready", "sending")["folders"][0]["ready"]
+    assert b"`synctrain folder override sending` undoes them there" in pair.agent.run("status").stdout
     assert refused_without_yes(pair.agent, "folder", "override", "sending")
     assert read(os.path.join(pair.there, "one")) == b"changed there"
     pair.agent.run("folder", "override", "sending", "--yes")
@@ -95,6 +106,12 @@ def test_revert(receiving):
     pair = receiving
     dry = pair.agent.document("folder", "revert", "receiving", "--dry-run")
     assert dry["dryRun"] and sorted(dry["paths"]) == ["one", "strange", "strange directory", "two"]
+    # Every command has the same answer to what is missing: nothing but what was changed here.
+    pair.agent.run("wait", "receiving", "--timeout", 20)
+    assert reasons(pair) == {"not-sent": "4 changes here are not sent, because the folder is receive-only"}
+    assert pair.agent.document("ready", "receiving")["folders"][0]["ready"]
+    states = {path: entry["state"] for path, entry in pair.agent.tree("receiving").items()}
+    assert (states["one"], states["two"], states["three"]) == ("modified", "absent", "present")
     assert refused_without_yes(pair.agent, "folder", "revert", "receiving")
     assert read(os.path.join(pair.here, "one")) == b"changed here"
     pair.agent.run("folder", "revert", "receiving", "--yes")

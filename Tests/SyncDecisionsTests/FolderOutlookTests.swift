@@ -79,7 +79,10 @@ import Testing
                     status.waiting = .init(files: 1, bytes: 1, message: "over a network only")
                     status.problems = [FolderProblem(path: "a", message: "move it")]
                     let lacks = [FolderOutlook.Lack(holders: holders, files: 1, bytes: 1)]
-                    seen.formUnion(Self.outlook(status, peers, lacks).waits.map(\.reason))
+                    var outlook = Self.outlook(status, peers, lacks)
+                    (outlook.untaken, outlook.unsent) = (1, 1)
+                    for number in outlook.peers.indices { outlook.peers[number].refuses = true }
+                    seen.formUnion(outlook.waits.map(\.reason))
                 }
             }
         }
@@ -120,6 +123,24 @@ import Testing
         let waits = Self.outlook(needing, [nas], [.init(holders: [Self.nas], files: 1, bytes: 1)]).waits
         #expect(waits.map(\.reason) == [.devicePaused])
         #expect(waits.first?.remedy == "`synctrain resume --device nas`")
+    }
+
+    /// What stays on one side is said, with what ends it, and is neither needed nor a full copy.
+    @Test func changesThatStayOnOneSideAreSaid() {
+        var nas = FolderOutlook.Peer(id: Self.nas, name: "nas", isConnected: true, sharing: .shares)
+        var outlook = Self.outlook(Self.status(.idle), [nas])
+        #expect(outlook.waits.isEmpty && outlook.copy == .complete)
+        outlook.untaken = 1
+        #expect(outlook.waits.map(\.reason) == [.notTaken] && outlook.copy == .selected)
+        #expect(outlook.waits[0].message.hasPrefix("1 change by others is not taken"))
+        #expect(outlook.waits[0].remedy.contains("`synctrain folder override docs`"))
+        (outlook.untaken, outlook.unsent) = (0, 3)
+        #expect(outlook.waits.map(\.reason) == [.notSent] && outlook.copy == .selected)
+        #expect(outlook.waits[0].message.hasPrefix("3 changes here are not sent"))
+        #expect(outlook.waits[0].remedy.contains("`synctrain folder revert docs`"))
+        nas.refuses = true
+        let reader = Self.outlook(Self.status(.idle), [nas]).waits
+        #expect(reader.map(\.reason) == [.refusedThere] && reader[0].devices == [Self.nas.description])
     }
 
     /// A command that is copied without a thought fetches nothing.

@@ -30,6 +30,12 @@ package struct FolderWait: Codable, Equatable, Sendable {
         case policy
         /// Names that something is wrong with.
         case problems
+        /// Others changed what this folder, which only sends, does not take.
+        case notTaken = "not-taken"
+        /// Changes made here that this folder, which only receives, does not send.
+        case notSent = "not-sent"
+        /// Other devices refuse changes made here, because this one may only read there.
+        case refusedThere = "refused-there"
 
         /// Reads a word; an unknown one is `unavailable`.
         ///

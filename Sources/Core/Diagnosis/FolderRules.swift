@@ -62,7 +62,10 @@ extension AgentFacts {
         switch wait.reason {
         case .halted, .space, .problems: return nil
         case .unsharedThere, .encryptedThere: state = .problem
-        case .paused, .unshared, .index, .devicePaused, .pausedThere, .holder, .unavailable, .policy: state = .note
+        case .paused, .unshared, .index, .devicePaused, .pausedThere, .holder, .unavailable, .policy, .notTaken,
+            .notSent,
+            .refusedThere:
+            state = .note
         }
         return DoctorFinding(
             .folders, "waits-\(wait.reason.rawValue)", state, subject: folder.id,
@@ -77,6 +80,7 @@ extension AgentFacts {
         case .encryptedThere: Phrase("Nothing of the folder is exchanged with that device.")
         case .unshared: Phrase("No other device has a copy.")
         case .paused: Phrase("Nothing is synced in it.")
+        case .notTaken, .notSent, .refusedThere: Phrase("This device and the others have different files until then.")
         default: Phrase("Until then a part of the folder is missing or old.")
         }
     }

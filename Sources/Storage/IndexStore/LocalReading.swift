@@ -215,6 +215,30 @@ extension IndexStore {
         }
     }
 
+    /// How many names this device changed in a folder that only receives, of those that are selected; not counted beyond `limit`.
+    ///
+    /// Costs what `localEntries(in:flags:after:limit:)` costs without the names.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
+    package func countChangedHere(in folder: FolderID, limit: Int) async throws -> Int {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let select = try RawStatement(
+                database,
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM local CROSS JOIN entry ON entry.id = local.entry
+                    WHERE local.flags & ?1 = ?2 AND entry.folder = ?3 LIMIT ?4)
+                """)
+            let changed = LocalFlags.receiveOnlyChanged
+            try select.bind(1, Int64(changed.union(.ignored).rawValue))
+            try select.bind(2, Int64(changed.rawValue))
+            try select.bind(3, row.number)
+            try select.bind(4, Int64(limit))
+            return Int(clamping: try select.first { $0.integer(0) } ?? 0)
+        }
+    }
+
     /// Files on this disk, in `folder`, whose blocks were these when they were looked at last, at most `limit`, by the
     /// bytes of their paths; with the hash over the blocks. Whoever uses one looks at the file itself before.
     ///

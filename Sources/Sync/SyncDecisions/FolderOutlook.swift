@@ -36,6 +36,8 @@ package struct FolderOutlook: Sendable {
         package var sharing = Sharing.unknown
         /// Whether it has ever told what it has of the folder.
         package var hasIndex = true
+        /// Whether it has said, since this device started, that it refuses changes of this one.
+        package var refuses = false
 
         package init(
             id: DeviceID, name: String, isConnected: Bool = false, isPaused: Bool = false,
@@ -58,6 +60,10 @@ package struct FolderOutlook: Sendable {
     package var lacks: [Lack]
     /// Whether `.stignore` is missing or has no lines, and not one of its lines wrong.
     package var isSelectionMissing: Bool
+    /// Names that others changed and that the folder does not take, because it only sends.
+    package var untaken: Int64 = 0
+    /// Names that were changed here and that the folder does not send, because it only receives.
+    package var unsent: Int64 = 0
 
     package init(
         folder: String, status: FolderStatus, pausedUntil: String? = nil, peers: [Peer], lacks: [Lack],
@@ -78,7 +84,8 @@ package struct FolderOutlook: Sendable {
         guard status.need.isZero else { return .partial }
         // With nothing extraneous, all that is here is selected; if that is as much as there is, it is all there is.
         let isAll =
-            status.global.files == status.local.files && status.global.directories == status.local.directories
+            untaken == 0 && unsent == 0 && status.global.files == status.local.files
+            && status.global.directories == status.local.directories
             && status.global.bytes == status.local.bytes && (status.extraneous ?? 0) == 0
         return isAll ? .complete : .selected
     }
@@ -137,7 +144,7 @@ package struct FolderOutlook: Sendable {
                     .unavailable, Phrase("the connected devices do not send the needed files"), total,
                     Phrase("`synctrain fetch` retries at once; otherwise the agent retries when a device connects")))
         }
-        return waits
+        return waits + aboutDirection
     }
 
     // MARK: -
@@ -221,6 +228,39 @@ package struct FolderOutlook: Sendable {
                 wait(
                     .unsharedThere, Phrase("\(Self.names(foreign)) does not share it with this device"), nil,
                     Phrase("accept or share the folder `\(folder)` there"), foreign))
+        }
+        return waits
+    }
+
+    /// Changes that stay on one side, and by what that ends.
+    private var aboutDirection: [FolderWait] {
+        var waits: [FolderWait] = []
+        if untaken > 0 {
+            waits.append(
+                wait(
+                    .notTaken,
+                    Phrase(
+                        untaken, one: "\(untaken) change by others is not taken, because the folder is send-only",
+                        many: "\(untaken) changes by others are not taken, because the folder is send-only"), nil,
+                    Phrase("`synctrain folder override \(folder)` undoes them there")))
+        }
+        if unsent > 0 {
+            waits.append(
+                wait(
+                    .notSent,
+                    Phrase(
+                        unsent, one: "\(unsent) change here is not sent, because the folder is receive-only",
+                        many: "\(unsent) changes here are not sent, because the folder is receive-only"), nil,
+                    Phrase("`synctrain folder revert \(folder)` undoes them here")))
+        }
+        let refusing = peers.filter(\.refuses)
+        if !refusing.isEmpty {
+            waits.append(
+                wait(
+                    .refusedThere,
+                    Phrase("changes made here are refused by \(Self.names(refusing)): this device may only read there"),
+                    nil, Phrase("`synctrain folder role \(folder) DEVICE write` on that device lets it write"), refusing
+                ))
         }
         return waits
     }

@@ -153,7 +153,10 @@ struct EntryReader: Sendable {
         entry.isAvailable = isHolderConnected
         // A file that is fetched on purpose is on its way like one that is selected.
         let download = facts.downloads(at: found.path)
-        guard selected != .no || download.count > 0 else { return entry }
+        // What was deleted here, where the folder only receives, comes back by a revert alone.
+        let isDeletedHere =
+            found.local?.file.isDeleted == true && NeededEntry(file: file, local: found.local).isChangedHere
+        guard selected != .no && !isDeletedHere || download.count > 0 else { return entry }
         var standing = EntryStanding(
             state: .queued, selectedBytes: file.size, presentBytes: 0, downloads: download.count,
             storedBytes: download.bytes, free: try await facts.free(), isAvailable: isHolderConnected,

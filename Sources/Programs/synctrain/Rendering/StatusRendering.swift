@@ -156,7 +156,8 @@ struct StatusRendering: Sendable {
             case .policy, .problems: nil
             case .halted, .space: style.name(wait.shownRemedy)
             case .unshared: translated("not shared: \(style.name(wait.shownRemedy))")
-            case .paused: "\(style.name(wait.shown)); \(style.name(wait.shownRemedy))"
+            case .paused, .notTaken, .notSent, .refusedThere:
+                "\(style.name(wait.shown)); \(style.name(wait.shownRemedy))"
             default: translated("waits: \(style.name(wait.shown)); \(style.name(wait.shownRemedy))")
             }
         }

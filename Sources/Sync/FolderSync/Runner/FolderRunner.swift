@@ -193,7 +193,10 @@ package final class FolderRunner: Sendable {
         }
         if let place = effects.place { boards.places.set(place) }
         if effects.selectionChanged { watcher?.selectionChanged() }
-        if let changed = boards.status.take(effects, at: tools.time.wall()) { await notes.keep(changed) }
+        let onlySends = boards.places.configuration.kind == .sendOnly
+        if let changed = boards.status.take(effects, at: tools.time.wall(), onlySends: onlySends) {
+            await notes.keep(changed)
+        }
         boards.inbox.take(effects, at: tools.time.monotonic())
         if effects.endsHalt { endHalt() }
         if effects.touchesConflicts { await countConflicts() }

@@ -88,6 +88,8 @@ package final class FolderStatusBoard: Sendable {
         fileprivate var failed: Set<String> = []
         package var isShortOfSpace = false
         package var need = NeededTotals()
+        /// What others changed and a folder that only sends does not take.
+        package var untaken = NeededTotals()
         /// Until when nothing was missing; nil until it was read what was noted of it.
         package var completeness: Completeness?
         package var waiting: Waiting?
@@ -186,8 +188,10 @@ package final class FolderStatusBoard: Sendable {
     }
 
     /// Takes over what a step has found out by `now`. Gives until when nothing was missing, if that is another time now.
+    ///
+    /// - Parameter onlySends: whether the folder takes nothing of others: it needs nothing then.
     @discardableResult
-    package func take(_ effects: FolderEffects, at now: WallTime) -> Completeness? {
+    package func take(_ effects: FolderEffects, at now: WallTime, onlySends: Bool = false) -> Completeness? {
         state.withLock { state in
             let completeness = state.completeness
             for entry in effects.problems.entries {
@@ -204,14 +208,15 @@ package final class FolderStatusBoard: Sendable {
                 }
             }
             let counts = effects.counts
-            if let need = counts.need {
-                state.need = need
+            if let changes = counts.need {
+                let need = onlySends ? NeededTotals() : changes
+                (state.need, state.untaken) = (need, onlySends ? changes : NeededTotals())
                 state.completeness?.note(isComplete: need == NeededTotals(), at: now.seconds)
             }
             if let extraneous = counts.extraneous { state.extraneous = extraneous }
             if let conflicts = counts.conflicts { state.conflicts = conflicts }
             if let heldDeletions = counts.heldDeletions { state.heldDeletions = heldDeletions }
-            if let lacks = counts.lacks { state.lacks = lacks }
+            if let lacks = counts.lacks { state.lacks = onlySends ? [] : lacks }
             if let isShortOfSpace = counts.isShortOfSpace { state.isShortOfSpace = isShortOfSpace }
             if let lastScan = counts.lastScan { state.lastScan = lastScan }
             return state.completeness == completeness ? nil : state.completeness

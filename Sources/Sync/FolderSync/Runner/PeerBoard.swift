@@ -66,6 +66,9 @@ package final class PeerBoard: Sendable {
         return !said.isEmpty && said.allSatisfy { $0 }
     }
 
+    /// Whether the device has said since this one started that it refuses changes of this one.
+    package func refusesChanges(_ device: DeviceID) -> Bool { state.withLock { $0.refusals[device] ?? false } }
+
     /// The link is over. What the device said is remembered.
     package func ended(_ device: DeviceID, at now: MonotonicTime) {
         state.withLock { state in

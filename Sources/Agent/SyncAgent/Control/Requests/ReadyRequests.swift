@@ -32,7 +32,15 @@ struct ReadyRequests: RequestGroup {
     private func read(_ folder: Folder) async throws -> Readiness.Folder {
         var status = await FolderStatusReading(folder: folder, index: index).status()
         let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
-        let sums = try await RootSums(of: folder, in: index)
+        var sums = try await RootSums(of: folder, in: index)
+        if folder.configuration.kind != .sendReceive, sums.selected != sums.present,
+            let context = try? folder.runner.reading()
+        {
+            // What a folder of one direction does not take, or was changed in it, is not missing, as `status` has it.
+            let need = folder.configuration.kind == .sendOnly ? .zero : try await context.index.neededTotals().items
+            sums.selected = sums.present
+            sums.selected += need
+        }
         // A pull says which devices are missing once it has ended, and one that waits for a device may take long. Before the first
         // one, `need` is not counted, but the sums of the index are. A halted folder cannot be read: `status` says why it has halted.
         let hasAll = status.need.isZero && sums.selected.asTotals == sums.present.asTotals
