@@ -663,6 +663,13 @@ struct WaitingTests {
         #expect(result.errors.contains("a (\(state))"))
     }
 
+    /// A folder that has just put files in their places is at rest for a moment, until the system reports them.
+    @Test func aFolderThatRestsForAMomentIsWaitedFor() async {
+        let (rest, failed) = (status(("a", "idle", .init())), status(("a", "error", .init())))
+        #expect(await Scene(control: ScriptedControl(statuses: [rest])).run("wait", "a").code == 0)
+        #expect(await Scene(control: ScriptedControl(statuses: [rest, failed])).run("wait", "a").code == 1)
+    }
+
     @Test func pausedFoldersAreNotWaitedFor() throws {
         let status = status(("a", "paused", .init(files: 1)), ("b", "idle", .init()))
         #expect(try WaitCommand.judge(status, folder: nil) == nil)

@@ -160,7 +160,8 @@ import Testing
         (status(.idle, local: .init(files: 2, bytes: 8)), true, .selected),
         (status(.idle, need: .init(files: 1)), true, .partial),
         (status(.idle, need: .init(deletions: 1)), true, .partial),
-        (status(.idle), false, .unknown),
+        (status(.idle), false, .unknown), (status(.error), true, .unknown), (status(.selectionError), true, .unknown),
+        (status(.haltedMassDelete), true, .unknown), (status(.lowSpace, need: .init(files: 1)), true, .partial),
     ]
 
     @Test(arguments: copies.indices) func allItWantsIsNotAllThereIs(_ number: Int) {

@@ -79,7 +79,9 @@ package struct FolderOutlook: Sendable {
 
     /// How much is here.
     package var copy: FolderCopy {
-        guard !status.condition.isHalted, !status.isIncomplete, peers.isEmpty || peers.contains(where: \.hasIndex)
+        // Without a readable selection, or after an error, nobody knows; of a full disk what is needed is known.
+        guard !status.condition.isFailure || status.condition == .lowSpace, !status.isIncomplete,
+            peers.isEmpty || peers.contains(where: \.hasIndex)
         else { return .unknown }
         guard status.need.isZero else { return .partial }
         // With nothing extraneous, all that is here is selected; if that is as much as there is, it is all there is.

@@ -27,6 +27,9 @@ struct WaitCommand: RunnableCommand {
 
     @OptionGroup var global: GlobalOptions
 
+    /// How long a folder has to be at rest: what was put in its place is reported by the system, and then scanned once more.
+    private static let settling = Duration.milliseconds(250)
+
     static func duration(_ text: String) throws -> Double {
         guard let seconds = TimeSpan.seconds(text), (0...31_536_000).contains(seconds) else {
             throw ValidationError(
@@ -66,7 +69,14 @@ struct WaitCommand: RunnableCommand {
         let progress = StatusProgress(context, agent)
         defer { try? progress.clear() }
         let isDone = try await StatusWatch(agent: agent).first(until: deadline) { status in
-            guard let verdict = try Self.judge(status, folder: folder) else { return true }
+            var status = status
+            var verdict = try Self.judge(status, folder: folder)
+            if verdict == nil {
+                try await Task.sleep(for: Self.settling)
+                status = try await agent.call(Endpoints.status)
+                verdict = try Self.judge(status, folder: folder)
+            }
+            guard let verdict else { return true }
             waitingFor.withLock { $0 = verdict }
             try progress.show(status)
             return nil
