@@ -427,6 +427,9 @@ struct CommandLineTests {
         #expect(devices.code == 0)
         #expect(devices.output.contains("nas"))
         #expect(devices.errors == "The agent is not running; showing the configuration.\n")
+        let shown = await scene.run("device", "list").output + scene.run("folder", "list").output
+        #expect(
+            !shown.contains("check that it") && !shown.contains("nothing") && !shown.contains("0 files"), "\(shown)")
         let folders = await scene.run("folder", "list", "--json", "-q")
         #expect(folders.output.contains(#""state":"stopped""#))
         #expect(await scene.run("device", "list", "--pending").code == 3)

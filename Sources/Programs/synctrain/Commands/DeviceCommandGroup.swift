@@ -27,7 +27,7 @@ struct DeviceListCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let rendering = StatusRendering(style: context.style)
+        var rendering = StatusRendering(style: context.style)
         if pending {
             let devices = try await context.agent().call(Endpoints.pending).devices
             if global.json {
@@ -40,6 +40,7 @@ struct DeviceListCommand: RunnableCommand {
             return
         }
         let (devices, _, isFromAgent) = try await context.known()
+        rendering.isFromAgent = isFromAgent
         if !isFromAgent { try context.remark(translated("The agent is not running; showing the configuration.")) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceList(devices: devices)))

@@ -32,7 +32,7 @@ struct FolderListCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let rendering = StatusRendering(style: context.style)
+        var rendering = StatusRendering(style: context.style)
         if pending {
             let folders = try await context.agent().call(Endpoints.pending).folders
             if global.json {
@@ -45,6 +45,7 @@ struct FolderListCommand: RunnableCommand {
             return
         }
         let (_, folders, isFromAgent) = try await context.known()
+        rendering.isFromAgent = isFromAgent
         if !isFromAgent { try context.remark(translated("The agent is not running; showing the configuration.")) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))

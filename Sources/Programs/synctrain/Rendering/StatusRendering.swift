@@ -6,6 +6,8 @@ struct StatusRendering: Sendable {
     var style: Style
     /// How the program is called in commands that are proposed.
     var program = "synctrain"
+    /// Whether an agent says it; else counts and connections are not known.
+    var isFromAgent = true
 
     /// - Parameter pending: pending devices and folders; the status only counts them.
     func lines(_ status: AgentStatus, pending: PendingList? = nil) -> [String] {
@@ -73,8 +75,8 @@ struct StatusRendering: Sendable {
         let rows = folders.map { folder in
             [
                 style.name(folder.id), Word.shown(folder.state), Word.shown(folder.mode),
-                totals(folder.global) + (folder.isIncomplete ? translated(" (incomplete)") : ""), totals(folder.local),
-                needs(folder), style.name(folder.path),
+                known(totals(folder.global) + (folder.isIncomplete ? translated(" (incomplete)") : "")),
+                known(totals(folder.local)), known(needs(folder)), style.name(folder.path),
             ]
         }
         var lines = Table.fitting([heading] + rows, width: style.width)
@@ -91,6 +93,8 @@ struct StatusRendering: Sendable {
         }
         return fitted(lines)
     }
+
+    private func known(_ text: String) -> String { isFromAgent ? text : "-" }
 
     /// What the folder's row has no column for.
     private func remarks(_ folder: FolderStatus) -> [String] {
@@ -199,10 +203,10 @@ struct StatusRendering: Sendable {
                 device.name.isEmpty ? "-" : style.name(device.name), Self.short(device.id),
                 isConnected
                     ? device.transport ?? translated("connected")
-                    : device.isPaused ? translated("paused") : translated("none"),
+                    : device.isPaused ? translated("paused") : known(translated("none")),
                 style.name(device.address ?? device.addresses.joined(separator: " ")),
-                isConnected ? translated("now") : Timestamp.local(device.lastSeen),
-                Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
+                isConnected ? translated("now") : known(Timestamp.local(device.lastSeen)),
+                known(Quantity.size(device.bytesIn)), known(Quantity.size(device.bytesOut)),
             ]
         }
         var lines = Table.fitting(
@@ -215,7 +219,7 @@ struct StatusRendering: Sendable {
             }
             lines.append(translated("\(style.name(names[0])): introduced by \(style.name(names[1]))"))
         }
-        for device in devices {
+        for device in isFromAgent ? devices : [] {
             guard let remark = Self.isConnected(device) ? Self.detour(device) : Self.remark(device) else { continue }
             lines.append("\(style.name(Self.name(device.name, device.id))): \(style.name(remark))")
         }
