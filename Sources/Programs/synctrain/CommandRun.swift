@@ -99,6 +99,15 @@ enum CommandRun {
     private static func parserSays(_ error: any Error, arguments: [String], _ process: ProcessSurroundings) -> Int32 {
         let code = Synctrain.exitCode(for: error)
         guard code != .success else {
+            let words = GlobalOptionOrder.behindGlobals(arguments)
+            // The parser answers `help` of a command that there is not with its own help.
+            if words.first == "help",
+                let unknown = CommandNames.problem(Array(words.dropFirst()), root: Synctrain.self)
+            {
+                return report(
+                    ControlError(.invalidRequest, message: unknown), asJSON: arguments.contains("--json"), process,
+                    code: ExitCode.validationFailure.rawValue)
+            }
             if arguments.contains("--version"), arguments.contains("--json") {
                 return printed { try process.output.print(bytes: try ControlJSON.encode(VersionAnswer())) } ? 0 : 1
             }
