@@ -188,6 +188,20 @@ struct SetupCommandTests {
         #expect(control.asked.contains("select music:Songs false"))
     }
 
+    /// The device does not answer: nothing could be taken or selected.
+    @Test func aScriptIsToldThatNothingCame() async throws {
+        var alone = Self.bare
+        alone.devices = [DeviceStatus(id: "AAAAAAA-B", name: "nas", isConnected: true, acceptance: .given)]
+        var away = alone
+        away.devices[0].isConnected = false
+        // It is lost again as soon as it is met: no test waits for its time to be over.
+        let control = ScriptedControl(entries: [], statuses: [Self.bare, alone, alone, alone, away])
+        let result = await Scene(control: control, isSetUp: false).run(
+            "setup", "--yes", "--device", "AAAAAAA-B", "--into", "/l", "--select", "Songs")
+        #expect(result.code == 7, "\(result)")
+        #expect(result.errors.contains("no device is connected"))
+    }
+
     /// As an argument, and as what is typed instead of a device; with its folder comes the device.
     @Test(arguments: [["setup", "synctrain-AQ"], ["setup"]]) func anInvitationBringsDeviceAndFolder(
         _ arguments: [String]

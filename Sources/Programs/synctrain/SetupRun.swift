@@ -41,6 +41,25 @@ struct SetupRun: Sendable {
         let added = try await takeFolders(agent)
         try await select(agent, in: added)
         try await finish(agent, added)
+        try await checkOutcome(agent)
+    }
+
+    /// A script is told if what it asked for was not to be had; a person has seen it, and may have gone on.
+    private func checkOutcome(_ agent: any AgentControl) async throws {
+        guard !context.asks else { return }
+        let status = try await agent.call(Endpoints.status)
+        guard given.devices.isEmpty || status.devices.contains(where: StatusRendering.isConnected) else {
+            throw ControlError(
+                .timeout,
+                "The setup is not finished: no device is connected. `synctrain setup` goes on where it was.",
+                isRetryable: true)
+        }
+        guard given.selected.isEmpty || !status.folders.isEmpty else {
+            throw ControlError(
+                .timeout,
+                "The setup is not finished: no device offers a folder. `synctrain setup` goes on where it was.",
+                isRetryable: true)
+        }
     }
 
     // MARK: asking
