@@ -39,6 +39,7 @@ import Testing
         var expected = ScanReport()
         expected.directoriesOpened = 4
         expected.entriesSeen = 10
+        expected.directoriesSeen = 3
         expected.filesHashed = 6
         expected.bytesHashed = 5
         expected.changed = 10

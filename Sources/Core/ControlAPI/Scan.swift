@@ -11,8 +11,9 @@ package struct ScanRequest: Codable, Equatable, Sendable, PathsRequest {
 package struct ScanSummary: Codable, Equatable, Sendable {
     package struct Folder: Codable, Equatable, Sendable {
         package var folder: String
-        /// Files, symbolic links and directories that were looked at.
+        /// Files and symbolic links that were looked at; without `.stfolder` and `.stignore`, as in every count.
         package var files: Int64
+        /// Directories that were looked at, without the folder's root.
         package var directories: Int64
         /// Names that are new or other than the index had them.
         package var changed: Int64

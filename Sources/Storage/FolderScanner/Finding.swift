@@ -97,6 +97,8 @@ package struct ScanReport: Hashable, Sendable {
     package var directoriesOpened = 0
     /// Files, links and directories seen that are kept.
     package var entriesSeen = 0
+    /// How many of those are directories.
+    package var directoriesSeen = 0
     package var filesHashed = 0
     package var bytesHashed: Int64 = 0
     package var changed = 0

@@ -140,5 +140,8 @@ final class FindingQueue {
     /// Counts of what the walk saw, which it keeps itself.
     func countDirectory() { report.directoriesOpened += 1 }
 
-    func countEntry() { report.entriesSeen += 1 }
+    func countEntry(isDirectory: Bool) {
+        report.entriesSeen += 1
+        if isDirectory { report.directoriesSeen += 1 }
+    }
 }

@@ -160,7 +160,7 @@ final class Walk {
 
     /// Something kept is at a name: what was known to be below it is not there, if it is no directory.
     private func keep(_ known: KnownEntry?, isDirectory: Bool) async throws {
-        queue.countEntry()
+        queue.countEntry(isDirectory: isDirectory)
         try await announceAncestors()
         guard !isDirectory, let known, known.isDirectory else { return }
         try await reportMissing(below: known)

@@ -103,7 +103,8 @@ package struct ScanStep: FolderStep {
         try await tidy(folder, changes, paths, &work)
         let seconds = (folder.tools.time.monotonic() - started).components
         return ScanSummary.Folder(
-            folder: folder.id.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
+            folder: folder.id.rawValue, files: Int64(report.entriesSeen - report.directoriesSeen),
+            directories: Int64(report.directoriesSeen),
             changed: changes.changedCount, deleted: changes.deletedCount, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems) + changes.heldBackCount, problemList: changes.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
