@@ -110,21 +110,24 @@ import Testing
             try scene.tree.setPermissions(0o644, name)
             try scene.tree.setModified(1_700_000_000, name)
         }
+        try scene.tree.makeDirectory("d")
+        try await scene.announce(directory: "d", counter: 1)
         try await scene.announce((names + ["late"]).map { ($0, $0) }, counter: 1)
         try await scene.scan()
         await #expect(throws: FolderError.self, "nothing waits") { try await scene.run(ConfirmStep(heldDeletions: 0)) }
 
         try await scene.announce(names.map { ($0, nil) }, counter: 10)
+        try await scene.announce(directory: "d", isDeleted: true, counter: 11)
         let plan = PlanPullStep(names: nil, cursor: nil, attempted: [], deletions: [], countsNeed: true)
         _ = try await scene.run(plan)
-        #expect(scene.tree.names().count == names.count + 2, "held back")
+        #expect(scene.tree.names().count == names.count + 3, "held back")
         let dry = try await scene.run(ConfirmStep(heldDeletions: 0, isDryRun: true))
-        #expect(dry.output.deletions == Int64(names.count) && dry.output.isHere == true)
+        #expect(dry.output.deletions == Int64(names.count + 1) && dry.output.isHere == true)
         _ = try await scene.run(plan)
-        #expect(scene.tree.names().count == names.count + 2, "a dry run confirms nothing")
+        #expect(scene.tree.names().count == names.count + 3, "a dry run confirms nothing")
 
         let confirmed = try await scene.run(ConfirmStep(heldDeletions: 0))
-        #expect(confirmed.output.deletions == Int64(names.count))
+        #expect(confirmed.output.deletions == dry.output.deletions)
         _ = try await scene.run(plan)
         #expect(scene.tree.names() == [".stfolder", "late"])
         #expect(try await scene.own("f0")?.isDeleted == true)

@@ -124,14 +124,13 @@ struct ConfirmStep: FolderStep {
     /// Lets the next pull carry out the deletions that wait now, and no others.
     private func confirmIncoming(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome
     {
-        guard let held = work.memory.heldDeletions else { throw FolderError.notHaltedOverDeletions }
+        guard work.memory.heldDeletions != nil else { throw FolderError.notHaltedOverDeletions }
         var outcome = FolderActionOutcome(folder: folder.id.rawValue, action: .confirm, isDryRun: isDryRun)
-        (outcome.deletions, outcome.isHere) = (Int64(held.files), true)
+        let confirmed = try await IncomingDeletions(folder: folder, names: nil).confirmed()
+        // Of names, directories too, as `status` counts what is to be deleted.
+        (outcome.deletions, outcome.isHere) = (confirmed.count, true)
         guard !isDryRun else { return outcome }
-        let deletions = IncomingDeletions(folder: folder, names: nil)
-        let confirmed = try await deletions.confirmed()
         try await folder.setConfirmedDeletions(confirmed.deletions, &work)
-        outcome.deletions = confirmed.count
         work.memory.heldDeletions = nil
         work.effects.pull = .everything
         return outcome
