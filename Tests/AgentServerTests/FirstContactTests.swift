@@ -218,7 +218,13 @@ struct CommandWordTests {
     }
 
     static let edits: [([String], String)] = [
-        (["device", "add", "AAAAAAA-B", "--name", "nas"], "Added device nas (AAAAAAA). "),
+        (["device", "add", "DDDDDDD-E", "--name", "box"], "Added device box (DDDDDDD). "),
+        (["device", "add", "aaaaaaab", "--name", "box"], "Device nas is already known: its name is now box."),
+        (["folder", "add", "docs", "/d"], "Folder docs is already there, in /d. Nothing has changed."),
+        (
+            ["folder", "add", "docs", "/d", "--device", "b"],
+            "Folder docs is already there, in /d. It is shared with b."
+        ),
         (["device", "rename", "nas", "box"], "Renamed device nas to box."),
         (["device", "bluetooth", "nas", "off"], "Device nas over Bluetooth: off."),
         (["device", "set", "nas", "--introducer"], "Changed the settings of device nas."),
@@ -247,6 +253,19 @@ struct CommandWordTests {
         #expect(result.code == 0 && result.output.hasPrefix(line), "\(result)")
         #expect(result.output.split(separator: "\n").count == 1)
         #expect(await Scene(control: nil).run(arguments + ["--json"]).output.hasPrefix(#"{"message":""#))
+    }
+
+    /// What would change a folder that is there is not passed over; the command that changes it is named.
+    @Test(arguments: [
+        (["--mode", "full"], "synctrain folder mode docs full"),
+        (["--type", "sendonly"], "synctrain folder set docs type=sendonly"),
+        (["--label", "My docs"], "synctrain folder set docs 'label=My docs'"),
+    ])
+    func aFolderThatIsThereKeepsItsSettings(_ options: [String], _ command: String) async {
+        let scene = Scene(control: nil)
+        let result = await scene.run(["folder", "add", "docs", "/d"] + options)
+        #expect(result.code == 1 && result.errors.contains("`\(command)`"), "\(result)")
+        #expect(scene.edits.current.isEmpty)
     }
 
     private func terminal(_ answer: String?) -> Terminal {

@@ -92,12 +92,24 @@ struct DeviceAddCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let settings = try set.map { try DeviceRestoring.setting($0) }
-        try await context.perform(
-            .addDevice(
-                DeviceSettings(
-                    id: id, name: name, addresses: address.isEmpty ? nil : address,
-                    settings: settings.isEmpty ? nil : settings,
-                    folders: share.isEmpty ? nil : share.map(DeviceRestoring.share))))
+        let edit = ConfigurationEdit.addDevice(
+            DeviceSettings(
+                id: id, name: name, addresses: address.isEmpty ? nil : address,
+                settings: settings.isEmpty ? nil : settings,
+                folders: share.isEmpty ? nil : share.map(DeviceRestoring.share)))
+        let canonical = DeviceReference.canonical(id)
+        guard let known = try await context.known().devices.first(where: { $0.id == canonical }) else {
+            return try await context.perform(edit)
+        }
+        try await context.edit(edit)
+        let style = context.style
+        let old = style.name(StatusRendering.name(known.name, known.id))
+        let changes = [
+            name.map { translated("its name is now \(style.name($0))") },
+            address.isEmpty ? nil : translated("its addresses are now \(style.name(address.joined(separator: " ")))"),
+        ].compactMap { $0 }
+        try context.confirm(
+            done: translated("Device \(old) is already known: \(changes.joined(separator: ", "))."))
     }
 }
 
@@ -147,6 +159,7 @@ struct DeviceRemoveCommand: RunnableCommand {
     /// Throws `noSuchDevice` if there is none to ask about.
     private func question(_ context: CommandContext) async throws -> String {
         let known = try await context.known()
+        let id = DeviceReference.canonical(device)
         guard let found = known.devices.first(where: { $0.id == id || $0.name == device }) else {
             throw ControlError.noSuchDevice(device, among: known.devices.map(\.name))
         }
@@ -156,10 +169,13 @@ struct DeviceRemoveCommand: RunnableCommand {
         let folders = shared.isEmpty ? "" : translated(", which shares \(shared.joined(separator: ", "))")
         return translated("Remove device \(name)\(folders)? Files are kept.")
     }
+}
 
-    /// The argument in the form that ids are shown in.
-    private var id: String {
-        let letters = device.uppercased().filter { $0 != "-" && $0 != " " }
+/// What people type for a device.
+enum DeviceReference {
+    /// The text in the form that ids are shown in.
+    static func canonical(_ text: String) -> String {
+        let letters = text.uppercased().filter { $0 != "-" && $0 != " " }
         return stride(from: 0, to: letters.count, by: 7).map { String(letters.dropFirst($0).prefix(7)) }
             .joined(separator: "-")
     }

@@ -105,11 +105,13 @@ struct FolderAddCommand: RunnableCommand {
             valueName: "device"))
     var device: [String] = []
 
-    @Option(help: ArgumentHelp(translated("Mode: selective (only selected files) or full (everything).")))
-    var mode = Mode.selective
+    @Option(
+        help: ArgumentHelp(
+            translated("Mode: selective (only selected files; the default) or full (everything).")))
+    var mode: Mode?
 
-    @Option(help: ArgumentHelp(translated("Folder type: sendreceive, sendonly or receiveonly.")))
-    var type = Kind.sendreceive
+    @Option(help: ArgumentHelp(translated("Folder type: sendreceive (the default), sendonly or receiveonly.")))
+    var type: Kind?
 
     @Flag(help: ArgumentHelp(translated("Do not ask whether a folder that no device offers is meant to be new.")))
     var new = false
@@ -118,12 +120,37 @@ struct FolderAddCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let offers = try await offers(context)
-        try await context.perform(
-            .addFolder(
-                FolderSettings(
-                    id: id, label: label ?? offers.first { !$0.label.isEmpty }?.label,
-                    path: context.folderPath(path), mode: mode.rawValue, type: type.rawValue,
-                    devices: device.isEmpty ? offers.map(\.device) : device)))
+        var settings = FolderSettings(
+            id: id, label: label ?? offers.first { !$0.label.isEmpty }?.label,
+            path: context.folderPath(path), mode: (mode ?? .selective).rawValue, type: (type ?? .sendreceive).rawValue,
+            devices: device.isEmpty ? offers.map(\.device) : device)
+        guard let known = try await context.known().folders.first(where: { $0.id == id }) else {
+            return try await context.perform(.addFolder(settings))
+        }
+        // The folder stays as it is: what would have to change is not passed over.
+        if let change = Self.change(of: known, label: label, mode: mode, type: type) {
+            throw ControlError(
+                .alreadyExists, "The folder \(id) is already there. To change it: `\(change)`.", path: id)
+        }
+        (settings.mode, settings.type, settings.label) = (known.mode, known.type, nil)
+        try await context.edit(.addFolder(settings))
+        let (name, path) = (context.style.name(id), context.style.name(known.path))
+        let devices = settings.devices.map { context.style.name($0) }.joined(separator: ", ")
+        try context.confirm(
+            done: devices.isEmpty
+                ? translated("Folder \(name) is already there, in \(path). Nothing has changed.")
+                : translated("Folder \(name) is already there, in \(path). It is shared with \(devices)."))
+    }
+
+    /// The command for the first of the options that says something else than a folder that is there has; nil if none does.
+    private static func change(of known: FolderStatus, label: String?, mode: Mode?, type: Kind?) -> String? {
+        let id = ShellWord.quoted(known.id)
+        if let mode, mode.rawValue != known.mode { return "synctrain folder mode \(id) \(mode.rawValue)" }
+        if let type, type.rawValue != known.type { return "synctrain folder set \(id) type=\(type.rawValue)" }
+        if let label, label != known.label {
+            return "synctrain folder set \(id) \(ShellWord.quoted("label=" + label))"
+        }
+        return nil
     }
 
     /// Who offers the folder. Asks if nobody does; without an agent nobody can say.
