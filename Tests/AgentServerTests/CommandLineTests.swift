@@ -24,6 +24,7 @@ struct Scene {
     var facts = MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
+    var silentMounts: [(folder: String, directory: String)] = []
     var opener: @Sendable ([String: String]) -> String? = { _ in nil }
     var open: @Sendable (String, String, [String: String]) async throws -> Void = { _, _, _ in }
 
@@ -48,7 +49,7 @@ struct Scene {
 
     private var environment: CommandEnvironment {
         let (control, edits, unitDirectory, isSetUp) = (control, edits, unitDirectory, isSetUp)
-        let facts = facts
+        let (facts, silentMounts) = (facts, silentMounts)
         return CommandEnvironment(
             places: { home, variables in
                 let home = home ?? variables["SYNCTRAIN_HOME"]
@@ -79,7 +80,7 @@ struct Scene {
             edit: { _, edit in edits.change { $0.append(edit) } },
             resetIndex: { _, folder in
                 throw ControlError(.noSuchFolder, "offline \(folder ?? "all")", path: folder)
-            }, examine: { _ in facts }, opener: opener, scriptPatience: nil, open: open)
+            }, examine: { _ in facts }, silentMounts: { silentMounts }, opener: opener, scriptPatience: nil, open: open)
     }
 }
 

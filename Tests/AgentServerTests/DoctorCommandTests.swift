@@ -51,6 +51,17 @@ import Testing
         #expect(result.output.hasSuffix("\n1 problem.\n"))
     }
 
+    /// Of a mount whose process has ended the agent may know nothing, and without an agent nobody else looks.
+    @Test func aMountThatDoesNotAnswerIsNamed() async {
+        for control in [nil, ScriptedControl()] {
+            var scene = Scene(control: control)
+            scene.silentMounts = [(folder: "docs", directory: "/m")]
+            let result = await scene.run("doctor")
+            #expect(result.output.contains("docs: the mount on /m does not answer."), "\(result.output)")
+            #expect(result.output.contains("unmount --lazy /m"))
+        }
+    }
+
     @Test func anAgentThatCannotAnswerIsAProblem() async {
         let stuck = Scene(control: ScriptedControl(failure: ControlError(.indexUnusable, "the index is damaged")))
         let result = await stuck.run("doctor")

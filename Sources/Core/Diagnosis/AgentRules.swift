@@ -231,15 +231,20 @@ extension AgentFacts {
     /// The codes of what is found of mounts that there are, and not of whether there can be any.
     package static let mountCodes: Set = ["mount-answers", "mount-problem"]
 
+    /// What is found of a mount that does not answer, whoever sees it: the agent, or a program that finds it in the system's list.
+    package static func unanswered(folder: String, directory: String, program: String) -> DoctorFinding {
+        DoctorFinding(
+            .mount, "mount-answers", .warning, subject: directory,
+            Phrase("\(folder): the mount on \(directory) does not answer."),
+            why: Phrase("Its process has ended or is stopped: programs that use the directory fail or wait."),
+            remedy: Phrase("Unmount it, then mount it again."),
+            command: "\(program) unmount --lazy \(ShellWord.quoted(directory))")
+    }
+
     var aboutMounts: [DoctorFinding] {
         (status.mounts ?? []).compactMap { mount in
             if mount.state == "not-answering" {
-                return DoctorFinding(
-                    .mount, "mount-answers", .warning, subject: mount.directory,
-                    Phrase("\(mount.folder): the mount on \(mount.directory) does not answer."),
-                    why: Phrase("Its process has ended or is stopped: programs that use the directory fail or wait."),
-                    remedy: Phrase("Unmount it, then mount it again."),
-                    command: "\(program) unmount --lazy \(ShellWord.quoted(mount.directory))")
+                return Self.unanswered(folder: mount.folder, directory: mount.directory, program: program)
             }
             return mount.problem.map { problem in
                 DoctorFinding(

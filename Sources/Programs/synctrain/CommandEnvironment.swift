@@ -99,6 +99,8 @@ struct CommandEnvironment: Sendable {
     var examine: @Sendable (Places) throws -> MachineFacts = { _ in
         MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     }
+    /// The mounts of this machine whose process has ended or is stopped.
+    var silentMounts: @Sendable () -> [(folder: String, directory: String)] = { [] }
     /// What opens links, as the shell reads it; nil if there is nothing.
     var opener: @Sendable (_ variables: [String: String]) -> String? = { OpeningProgram.command($0) }
     /// What this machine is called.

@@ -45,6 +45,14 @@ enum Mounting {
         return MountedFolder.all(in: text)
     }
 
+    /// Those whose process has ended or is stopped.
+    static func silent() -> [MountedFolder] {
+        ((try? all()) ?? []).filter { mount in
+            guard let server = server(of: mount.directory) else { return isAbandoned(mount.directory) }
+            return server.isStopped
+        }
+    }
+
     // MARK: before
 
     /// Checks that a folder can be mounted there, clears what a mount that was killed has left, and makes the directory.

@@ -86,7 +86,11 @@ struct Examination {
 
     func report() async throws -> DoctorReport {
         let facts = try context.environment.examine(try context.places())
-        let own = facts.findings
+        // The agent does not know of mounts that it has not seen, and without one nobody else looks.
+        let silent = context.environment.silentMounts().map {
+            AgentFacts.unanswered(folder: $0.folder, directory: $0.directory, program: facts.program)
+        }
+        let own = facts.findings + silent
         do {
             var report = try await context.agent().call(Endpoints.doctor)
             // Mounts are made by this program, with the programs that it finds; how those that there are stand, the agent knows.

@@ -198,7 +198,7 @@ struct MountCommand: RunnableCommand {
         } else {
             for line in Table.lines(
                 mounts.map { mount in
-                    [mount.folder, context.style.name(mount.directory), mount.trouble ?? mount.access ?? ""]
+                    [mount.folder, context.style.name(mount.directory), mount.trouble ?? mount.access ?? Self.unseen]
                 })
             {
                 try context.output.print(line)
@@ -208,6 +208,9 @@ struct MountCommand: RunnableCommand {
 }
 
 extension MountCommand {
+    /// Of a mount that says nothing to this user.
+    private static var unseen: String { translated("its state is not known: it may be another user's") }
+
     /// Why programs wait or fail in a mount, and what helps; nil if they do not.
     private static func trouble(_ state: MountServerState, _ directory: String) -> String? {
         switch state {

@@ -78,6 +78,7 @@ extension CommandEnvironment {
                     throw ControlError(describing: error)
                 }
             }, examine: { MachineReading(try agentPlaces($0), variables: $0.variables).facts() },
+            silentMounts: { Mounting.silent().map { (folder: $0.folder, directory: $0.directory) } },
             hostName: { ConfigurationFile.systemHostName() })
     }
 
