@@ -231,6 +231,11 @@ struct ClusterCommandTests {
         #expect(StatusRendering.remark(Self.devices[number].0).contains(Self.devices[number].1))
     }
 
+    @Test func theCommandThatResumesADeviceIsQuotedForTheShell() {
+        let device = DeviceStatus(id: "A", name: "my nas", isConnected: false, isPaused: true)
+        #expect(StatusRendering.remark(device).contains("`synctrain resume --device 'my nas'`"))
+    }
+
     @Test func statusSaysWhyALinkIsNotDirect() {
         func detour(_ transport: String, _ ways: [DeviceWay], rate: Int64? = nil) -> String? {
             let used = DeviceWay(

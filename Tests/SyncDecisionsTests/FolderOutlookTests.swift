@@ -153,6 +153,22 @@ import Testing
         #expect(lost.remedy.contains("`synctrain folder mode docs selective`") && !lost.remedy.contains("full"))
     }
 
+    /// What is to be run again can be copied into a shell.
+    @Test(arguments: states) func commandsAreQuotedForTheShell(_ state: FolderState) {
+        let nas = FolderOutlook.Peer(id: Self.nas, name: "the nas", isPaused: true, hasIndex: false)
+        for peers in [[], [nas]] {
+            let outlook = FolderOutlook(folder: "my folder", status: Self.status(state), peers: peers, lacks: [])
+            for remedy in outlook.waits.map(\.remedy) {
+                let bare = remedy.replacing("'my folder'", with: "").replacing("'the nas'", with: "")
+                #expect(!bare.contains("my folder") && !bare.contains("the nas"), "\(remedy)")
+            }
+        }
+        #expect(
+            HeldDeletions(files: 9, known: 9, devices: []).text(folder: "my folder").english.contains(
+                "confirm 'my folder'"))
+        #expect(VanishedMounts.text(folder: "my folder").english.hasSuffix("confirm 'my folder'"))
+    }
+
     static let copies: [(FolderStatus, hasIndex: Bool, FolderCopy)] = [
         (status(.idle), true, .complete),
         (status(.idle, local: .init(files: 1, bytes: 4)), true, .selected),

@@ -94,7 +94,7 @@ enum SetupMeeting {
         return
             translated(
                 "\(who). In a Syncthing: folder → Edit → Sharing → tick \(EscapedName.escape(status.name)); in a synctrain: "
-                    + "`synctrain folder share ID \(EscapedName.escape(status.name))`")
+                    + "`synctrain folder share ID \(EscapedName.escape(ShellWord.quoted(status.name)))`")
     }
 }
 

@@ -39,7 +39,9 @@ package struct FolderPlace: Sendable {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
             let text =
                 error.isAbsence
-                ? Phrase("\(error.text); mount its disk, or run: synctrain folder repair \(configuration.id)")
+                ? Phrase(
+                    "\(error.text); mount its disk, or run: synctrain folder repair \(ShellWord.quoted(configuration.id.rawValue))"
+                )
                 : error.text
             return .failure(FolderHalt(reason: reason, message: text))
         }
@@ -61,7 +63,8 @@ package struct FolderPlace: Sendable {
                         reason: .markerMissing,
                         message: Phrase(
                             "\(configuration.path) has no \(Self.marker); mount its disk, or if this is the right "
-                                + "directory, run: synctrain folder repair \(configuration.id)")))
+                                + "directory, run: synctrain folder repair \(ShellWord.quoted(configuration.id.rawValue))"
+                        )))
             }
             try root.learnDisk(marker: marker)
             var sources: [String: FileAccess.FileStatus?] = [:]
@@ -106,6 +109,7 @@ package struct FolderPlace: Sendable {
     }
 
     private static func missingLines(_ file: String, isGone: Bool, _ id: FolderID) -> Phrase {
+        let id = ShellWord.quoted(id.rawValue)
         let remedy = Phrase(
             "Restore its lines; or select nothing: synctrain folder mode \(id) selective; or select everything: synctrain folder "
                 + "mode \(id) full")

@@ -101,7 +101,7 @@ package struct FolderOutlook: Sendable {
                     reason: .paused,
                     text: pausedUntil.map { Phrase("the folder is paused until \($0)") }
                         ?? Phrase("the folder is paused"),
-                    remedyText: Phrase("`synctrain resume \(folder)` resumes it"))
+                    remedyText: Phrase("`synctrain resume \(ShellWord.quoted(folder))` resumes it"))
             ]
         }
         if condition == .lowSpace {
@@ -109,7 +109,7 @@ package struct FolderOutlook: Sendable {
                 wait(
                     .space, status.text ?? Phrase("the disk is full"), total,
                     Phrase(
-                        "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
+                        "free some space, `synctrain free \(ShellWord.quoted(folder)) --until SIZE` frees files that other devices have, or deselect "
                             + "files"))
             ]
         }
@@ -125,7 +125,7 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .unshared, Phrase("the folder is not shared with any device"), nil,
-                    Phrase("`synctrain folder share \(folder) DEVICE` shares it with a device")))
+                    Phrase("`synctrain folder share \(ShellWord.quoted(folder)) DEVICE` shares it with a device")))
         }
         waits += aboutPeers + aboutNeed
         if let waiting = status.waiting {
@@ -185,7 +185,8 @@ package struct FolderOutlook: Sendable {
     }
 
     private static func reference(_ peers: [Peer]) -> String {
-        peers.map { $0.name.isEmpty ? $0.id.description : $0.name }.map { "--device \($0)" }.joined(separator: " ")
+        peers.map { $0.name.isEmpty ? $0.id.description : $0.name }.map { "--device \(ShellWord.quoted($0))" }.joined(
+            separator: " ")
     }
 
     private var aboutPeers: [FolderWait] {
@@ -244,7 +245,7 @@ package struct FolderOutlook: Sendable {
                     Phrase(
                         untaken, one: "\(untaken) change by others is not taken, because the folder is send-only",
                         many: "\(untaken) changes by others are not taken, because the folder is send-only"), nil,
-                    Phrase("`synctrain folder override \(folder)` undoes them there")))
+                    Phrase("`synctrain folder override \(ShellWord.quoted(folder))` undoes them there")))
         }
         if unsent > 0 {
             waits.append(
@@ -253,7 +254,7 @@ package struct FolderOutlook: Sendable {
                     Phrase(
                         unsent, one: "\(unsent) change here is not sent, because the folder is receive-only",
                         many: "\(unsent) changes here are not sent, because the folder is receive-only"), nil,
-                    Phrase("`synctrain folder revert \(folder)` undoes them here")))
+                    Phrase("`synctrain folder revert \(ShellWord.quoted(folder))` undoes them here")))
         }
         let refusing = peers.filter(\.refuses)
         if !refusing.isEmpty {
@@ -261,7 +262,7 @@ package struct FolderOutlook: Sendable {
                 wait(
                     .refusedThere,
                     Phrase("changes made here are refused by \(Self.names(refusing)): this device may only read there"),
-                    nil, Phrase("`synctrain folder role \(folder) DEVICE write` on that device lets it write"), refusing
+                    nil, Phrase("`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"), refusing
                 ))
         }
         return waits
@@ -302,6 +303,7 @@ package struct FolderOutlook: Sendable {
 
     /// What lets a folder go on that has stopped itself.
     private var remedy: Phrase {
+        let folder = ShellWord.quoted(folder)
         switch status.condition {
         case .haltedRootEmptied, .haltedMassDelete:
             return Phrase(

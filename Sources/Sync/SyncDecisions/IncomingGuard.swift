@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 import Phrases
 
 /// Tells deletions by other devices that somebody means from those that look like an accident: pure, so that its rules can
@@ -98,6 +99,7 @@ package struct HeldDeletions: Equatable, Sendable {
         let who = devices.count > shown.count ? Phrase("\(names) and others") : "\(names)"
         return Phrase(
             "\(who) deleted \(files) of the \(known) files here, so nothing that other devices delete is deleted here; if "
-                + "this was intended: synctrain folder confirm \(folder); to keep the files, restore them on \(who)")
+                + "this was intended: synctrain folder confirm \(ShellWord.quoted(folder)); to keep the files, restore them on \(who)"
+        )
     }
 }

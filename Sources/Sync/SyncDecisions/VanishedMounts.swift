@@ -1,3 +1,4 @@
+import ControlAPI
 import Phrases
 
 /// Tells a disk that is not mounted any more from files that were deleted: pure.
@@ -20,7 +21,7 @@ package enum VanishedMounts {
     package static func text(folder: String) -> Phrase {
         Phrase(
             "the disk that was mounted here is missing; mount it and run: synctrain scan. Until then, nothing here counts as "
-                + "deleted and nothing is downloaded here. If the disk is gone for good: synctrain folder confirm \(folder)"
+                + "deleted and nothing is downloaded here. If the disk is gone for good: synctrain folder confirm \(ShellWord.quoted(folder))"
         )
     }
 }

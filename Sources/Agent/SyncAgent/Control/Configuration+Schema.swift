@@ -92,8 +92,8 @@ extension Configuration {
             let command =
                 switch scope {
                 case .agent: "synctrain config set \(setting.key) …"
-                case .folder: "synctrain folder set \(change.folder ?? "") \(setting.key)=…"
-                case .device: "synctrain device set \(change.device ?? "") \(setting.key)=…"
+                case .folder: "synctrain folder set \(ShellWord.quoted(change.folder ?? "")) \(setting.key)=…"
+                case .device: "synctrain device set \(ShellWord.quoted(change.device ?? "")) \(setting.key)=…"
                 }
             throw ControlError(
                 .noPermission,

@@ -208,7 +208,7 @@ extension Configuration {
             throw ControlError(
                 .invalidRequest,
                 "\(folder.id) is not shared with \(device.name.isEmpty ? device.id.description : device.name); share it "
-                    + "first: synctrain folder share \(folder.id) \(device.id)",
+                    + "first: synctrain folder share \(ShellWord.quoted(folder.id.rawValue)) \(device.id)",
                 path: change.folder)
         }
         return [.setFolderRole(folder.id, device.id, role)]

@@ -104,7 +104,7 @@ struct MountCommand: RunnableCommand {
         let access = readOnly ? translated(", read-only") : refusal.map { ", " + $0 } ?? ""
         try context.remark(
             translated(
-                "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(place.directory)"
+                "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(ShellWord.quoted(place.directory))"
             ))
     }
 
@@ -116,7 +116,7 @@ struct MountCommand: RunnableCommand {
         try await context.agent().call(Endpoints.setMounted, change)
         try context.remark(
             translated(
-                "Mounted \(place.folder) on \(place.directory), and from now on whenever the agent starts. To end that: synctrain unmount --forget \(place.directory)"
+                "Mounted \(place.folder) on \(place.directory), and from now on whenever the agent starts. To end that: synctrain unmount --forget \(ShellWord.quoted(place.directory))"
             ))
         guard await !UserService.startsAtLogin(context.process.variables) else { return }
         let isAvailable = UserService.isAvailable(context.process.variables)
@@ -140,7 +140,7 @@ struct MountCommand: RunnableCommand {
         guard let directory = first ?? known(folder, status, context) else {
             throw ControlError(
                 .invalidRequest,
-                "\(folder) has no directory to be mounted on. Use `synctrain mount \(folder) DIRECTORY`.",
+                "\(folder) has no directory to be mounted on. Use `synctrain mount \(ShellWord.quoted(folder)) DIRECTORY`.",
                 path: folder)
         }
         return Place(folder: folder, directory: directory)
@@ -217,7 +217,8 @@ extension MountCommand {
         case .answers: nil
         case .isGone:
             translated(
-                "does not answer: its process has ended. Use `synctrain unmount \(directory)`, then mount it again.")
+                "does not answer: its process has ended. Use `synctrain unmount \(ShellWord.quoted(directory))`, then mount it again."
+            )
         case .isStopped(let process):
             translated("does not answer: its process \(process) is stopped. Use `kill -CONT \(process)`.")
         case .hasNoAgent: translated("does not answer: the agent does not run. Start it with `synctrain agent start`.")

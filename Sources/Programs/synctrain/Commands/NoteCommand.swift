@@ -62,7 +62,7 @@ struct NoteCommand: RunnableCommand {
         if !answer.isKept {
             try context.remark(
                 translated(
-                    "The notes of other devices are not selected here; `synctrain select \(answer.folder):.synctrain` keeps them."
+                    "The notes of other devices are not selected here; `synctrain select \(ShellWord.quoted(answer.folder + ":.synctrain"))` keeps them."
                 )
             )
         }

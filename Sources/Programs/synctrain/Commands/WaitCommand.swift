@@ -97,7 +97,8 @@ struct WaitCommand: RunnableCommand {
             }
             guard found.condition != .paused else {
                 throw ControlError(
-                    .failed, "\(folder) is paused. Resume it with `synctrain resume \(folder)`.", path: folder)
+                    .failed, "\(folder) is paused. Resume it with `synctrain resume \(ShellWord.quoted(folder))`.",
+                    path: folder)
             }
             folders = [found]
         } else {

@@ -91,7 +91,8 @@ struct SelectionRendering: Sendable {
             (translated("already here, kept from now on"), cost.adoptedFiles, cost.adoptedBytes, ""),
             (
                 translated("extraneous from now on"), cost.extraneousFiles, cost.extraneousBytes,
-                translated("; they stay on this disk: `synctrain extraneous list \(style.name(folder))`")
+                translated(
+                    "; they stay on this disk: `synctrain extraneous list \(style.name(ShellWord.quoted(folder)))`")
             ),
         ]
         // What stays is named one by one.

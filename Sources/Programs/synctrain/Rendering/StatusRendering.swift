@@ -169,7 +169,7 @@ struct StatusRendering: Sendable {
 
     /// The commands that let a halted folder go on.
     private func remedies(_ folder: FolderStatus) -> [String] {
-        let id = style.name(folder.id)
+        let id = style.name(ShellWord.quoted(folder.id))
         let repair = translated("if it was a mistake, `synctrain folder repair \(id)` restores the files")
         switch folder.condition {
         case .haltedRootEmptied, .haltedMassDelete:
@@ -263,7 +263,7 @@ struct StatusRendering: Sendable {
 
     /// Why a device is not connected, and what to do.
     static func remark(_ device: DeviceStatus) -> String {
-        let reference = device.name.isEmpty ? device.id : device.name
+        let reference = ShellWord.quoted(device.name.isEmpty ? device.id : device.name)
         if device.isPaused, let reason = device.pausePhrase {
             return translated("paused: \(reason.shown); `synctrain resume --device \(reference)` resumes it")
         }

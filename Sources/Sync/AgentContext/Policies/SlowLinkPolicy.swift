@@ -1,4 +1,5 @@
 import AgentConfiguration
+import ControlAPI
 import Phrases
 import Transport
 
@@ -62,7 +63,7 @@ package struct SlowLinkPolicy: Equatable, Sendable {
 extension SlowLinkPolicy.Obstacle {
     /// Why something waits for a network, and what to do, to be read after the names or numbers of what waits.
     package func text(folder: String) -> Phrase {
-        let setting = "synctrain folder bluetooth \(folder)"
+        let setting = "synctrain folder bluetooth \(ShellWord.quoted(folder))"
         switch self {
         case .off:
             return Phrase("Bluetooth is off for the folder; enable it with `\(setting) all`")

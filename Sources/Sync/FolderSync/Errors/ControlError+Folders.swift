@@ -31,7 +31,8 @@ extension ControlError {
         case .notSelected(let path):
             self.init(
                 .invalidRequest,
-                "\(id):\(path) is not selected here; select it first: `synctrain select \(id):\(path)`", path: path)
+                "\(id):\(path) is not selected here; select it first: `synctrain select \(ShellWord.quoted("\(id):\(path)"))`",
+                path: path)
         case .isDirectory(let path):
             self.init(.alreadyExists, "\(id):\(path) is a directory; move it elsewhere first", path: path)
         case .tooManyFiles(let path, let limit):
@@ -112,7 +113,7 @@ extension ControlError {
         case .keepsNoVersions(let path):
             self.init(
                 .noSuchPath,
-                "\(id):\(path): no archived version, and this folder keeps none; `synctrain folder set \(id) versions=simple` "
+                "\(id):\(path): no archived version, and this folder keeps none; `synctrain folder set \(ShellWord.quoted(id)) versions=simple` "
                     + "keeps what other devices replace or delete from now on", path: path)
         case .wouldReplace(let path, let size, let archived, let isArchiving):
             let fate = isArchiving ? "archived" : "deleted"

@@ -37,7 +37,8 @@ enum ProblemText {
     static func damaged(_ file: DamagedFile, in folder: FolderID) -> Phrase {
         Phrase(
             "damaged on this disk: \(file.wrongBlocks) of its \(file.blocks) blocks are not as they were written, and nobody "
-                + "changed the file; `synctrain scrub \(folder) --repair` restores it from other devices")
+                + "changed the file; `synctrain scrub \(ShellWord.quoted(folder.rawValue)) --repair` restores it from other devices"
+        )
     }
 
     // Why a directory that another device deleted stays, by what it holds.

@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 import Cryptography
 import FileAccess
 import FolderScanner
@@ -228,9 +229,10 @@ struct LocalRenames: Sendable {
     private static func noteHeld(_ held: [Relocation.Held], in folder: FolderID, _ work: inout FolderWork) {
         let topmost = Set(PathSet.topmost(held.map(\.from)))
         for held in held where topmost.contains(held.from) {
+            let (old, new) = (ShellWord.quoted("\(folder):\(held.from)"), ShellWord.quoted("\(folder):\(held.to)"))
             let choices = Phrase(
-                "Other devices keep it until you choose: synctrain extraneous resolve \(folder):\(held.to) with --select has them move "
-                    + "it, too; with --delete, --ignore or --move-to they delete it; with synctrain deselect \(folder):\(held.from) they "
+                "Other devices keep it until you choose: synctrain extraneous resolve \(new) with --select has them move "
+                    + "it, too; with --delete, --ignore or --move-to they delete it; with synctrain deselect \(old) they "
                     + "keep it")
             work.effects.problems.noteFound(
                 held.obstacle.map { Phrase("it was moved to \(held.to), which is not selected: \($0). \(choices)") }

@@ -300,8 +300,9 @@ extension FolderContext {
         }
         let verdict = work.memory.deletionGuard.verdict(
             gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
+        let folder = ShellWord.quoted(id.rawValue)
         let remedy = Phrase(
-            "if this was intended: synctrain folder confirm \(id); to restore everything: synctrain folder repair \(id)"
+            "if this was intended: synctrain folder confirm \(folder); to restore everything: synctrain folder repair \(folder)"
         )
         switch verdict {
         case .proceed:

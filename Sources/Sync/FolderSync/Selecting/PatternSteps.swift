@@ -43,7 +43,7 @@ package struct WritePatternsStep: FolderStep {
         guard folder.settings.mode == .full || !selection.patterns.isEmpty else {
             throw ControlError(
                 .invalidRequest,
-                "Without a pattern everything would be kept. Use `synctrain folder mode \(folder.id) full` for that.",
+                "Without a pattern everything would be kept. Use `synctrain folder mode \(ShellWord.quoted(folder.id.rawValue)) full` for that.",
                 path: folder.id.rawValue)
         }
         let outcome = try await folder.outcome(of: selection, isDryRun: false)

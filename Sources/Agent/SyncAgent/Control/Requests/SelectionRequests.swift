@@ -35,7 +35,7 @@ struct SelectionRequests: RequestGroup {
             let id = part.folder.id
             throw ControlError(
                 .invalidRequest,
-                "use the folder mode to select a whole folder: `synctrain folder mode \(id) "
+                "use the folder mode to select a whole folder: `synctrain folder mode \(ShellWord.quoted(id.rawValue)) "
                     + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
         }
         return SelectionAnswer(

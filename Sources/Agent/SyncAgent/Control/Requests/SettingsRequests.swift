@@ -105,7 +105,7 @@ struct SettingsRequests: RequestGroup {
         guard change.folder == nil || !change.settings.contains(where: { $0.key == "mode" }) else {
             throw ControlError(
                 .invalidRequest,
-                "`mode` rewrites .stignore; use `synctrain folder mode \(change.folder ?? "") selective|full`.",
+                "`mode` rewrites .stignore; use `synctrain folder mode \(ShellWord.quoted(change.folder ?? "")) selective|full`.",
                 path: "mode")
         }
         return try await changes.inTurn { turn in

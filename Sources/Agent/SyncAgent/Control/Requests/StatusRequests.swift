@@ -73,7 +73,8 @@ struct StatusRequests: RequestGroup {
             let state = device.state
             guard let quota = state.exceededQuota else { return nil }
             let name = state.name.isEmpty ? "\(device.id)" : state.name
-            return Phrase("\(name) is paused: \(quota.text); `synctrain resume --device \(name)` resumes it")
+            return Phrase(
+                "\(name) is paused: \(quota.text); `synctrain resume --device \(ShellWord.quoted(name))` resumes it")
         }
     }
 

@@ -61,7 +61,9 @@ struct WaitRequests: RequestGroup {
         let status = await FolderStatusReading(folder: folder, index: index).status()
         if status.condition == .paused {
             throw ControlError(
-                .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` resumes it", path: name)
+                .failed,
+                "\(folder.id) is paused; `synctrain resume \(ShellWord.quoted(folder.id.rawValue))` resumes it",
+                path: name)
         }
         if status.condition.isFailure {
             throw ControlError(
