@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncAgent
 
-struct PathResolverTests {
+@Suite struct PathResolverTests {
     private static let resolver = PathResolver(folders: [
         .init(id: FolderID(rawValue: "lib"), path: "/home/me/Library"),
         .init(id: FolderID(rawValue: "lib:a"), path: "/home/me/a"),
@@ -30,5 +30,30 @@ struct PathResolverTests {
         #expect(throws: ControlError.self) {
             try Self.resolver.resolve(PathReference(text: text, workingDirectory: "/"))
         }
+    }
+
+    private static let mounted = PathResolver(
+        folders: [
+            .init(id: FolderID("docs"), path: "/home/me/docs"), .init(id: FolderID("docs:old"), path: "/home/me/old"),
+        ],
+        mounts: [.init(id: FolderID("docs"), path: "/home/me/M"), .init(id: FolderID("docs"), path: "/mnt/docs")])
+
+    @Test(arguments: [
+        ("docs:a/b", "/", "docs", "a/b"), ("docs:old:a", "/", "docs:old", "a"), ("a", "/home/me/docs", "docs", "a"),
+        // In a mount, by where the shell is and by a whole path.
+        ("2025", "/home/me/M/Photos", "docs", "Photos/2025"), (".", "/home/me/M", "docs", ""),
+        ("/mnt/docs/./a", "/", "docs", "a"), ("../M/a", "/home/me/old", "docs", "a"),
+    ])
+    func aPathIsInAFolderOrWhereOneIsMounted(_ text: String, _ place: String, _ folder: String, _ path: String) throws {
+        let found = try Self.mounted.resolve(PathReference(text: text, workingDirectory: place))
+        #expect(found.folder == FolderID(folder) && found.path == path)
+    }
+
+    @Test(arguments: ["/home/me/Mx/a", "/home/me", "/mnt"])
+    func besideThemIsNothing(_ text: String) {
+        let error = #expect(throws: ControlError.self) {
+            try Self.mounted.resolve(PathReference(text: text, workingDirectory: "/"))
+        }
+        #expect(error?.code == .noSuchPath)
     }
 }

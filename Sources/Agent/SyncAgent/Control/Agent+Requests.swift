@@ -118,7 +118,7 @@ extension Agent {
             changes: changes, ownIntroduction: ownIntroduction, time: setup.time, logger: setup.logger)
     }
 
-    private var finder: FolderFinder { FolderFinder(folders: folders) }
+    private var finder: FolderFinder { FolderFinder(folders: folders, mounts: mounts) }
 
     private var entries: EntrySource {
         EntrySource(finder: finder, index: index, fetching: fetching, transfers: transfers)

@@ -10,9 +10,11 @@ struct PathResolver: Sendable {
     }
 
     var folders: [Folder]
+    /// Where folders are mounted, which may be several places of one.
+    var mounts: [Folder] = []
 
     /// `FOLDER:relative/path` names a folder by its id; any other text is a path on this machine, which must lie in a
-    /// folder. A text that starts with `/`, `./` or `../` is never read as `FOLDER:…`.
+    /// folder or where one is mounted. A text that starts with `/`, `./` or `../` is never read as `FOLDER:…`.
     ///
     /// - Returns: the folder and the canonical path below its root, empty for the root.
     func resolve(_ reference: PathReference) throws(ControlError) -> (folder: FolderID, path: String) {
@@ -33,7 +35,7 @@ struct PathResolver: Sendable {
             }
         }
         let absolute = Self.absolute(text, in: reference.workingDirectory)
-        let matches = folders.filter { folder in
+        let matches = (folders + mounts).filter { folder in
             (absolute + "/").utf8.starts(with: (folder.path == "/" ? "/" : folder.path + "/").utf8)
         }
         guard let folder = matches.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
