@@ -106,8 +106,9 @@ enum Operations {
         }
         operations.listxattr = { request, _, size in
             guard let request else { return }
-            let names = Array("\(AttributeName.prefix)state\0\(AttributeName.prefix)pin\0".utf8)
-            Request(raw: request).reply(names, size: size)
+            // The names that getxattr knows are not listed: programs that copy all listed attributes could not set them elsewhere,
+            // and would pin the copy of a pinned file.
+            Request(raw: request).reply([], size: size)
         }
         addChanges(to: &operations)
         return operations
