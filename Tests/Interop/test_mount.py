@@ -195,6 +195,15 @@ def test_a_program_that_copies_attributes_takes_the_bytes_alone(setting):
     assert harness.read(copied) == b"the first needle\n" and os.listxattr(copied) == []
 
 
+def test_a_word_that_is_a_folder_is_no_directory(setting):
+    lab, agent, directory = setting[0], setting[2], setting[5]
+    place = lab.directory("where films would be")
+    result = agent.try_run("mount", "films", cwd=place)
+    assert result.returncode != 0 and b"`synctrain mount films DIRECTORY`" in result.stderr and os.listdir(place) == []
+    again = agent.try_run("mount", directory)
+    assert again.returncode != 0 and f"`synctrain unmount {directory}`" in again.stderr.decode()
+
+
 def test_a_path_in_the_mount_is_a_path_in_the_folder(setting):
     agent, directory = setting[2], setting[5]
     assert agent.run("ls", cwd=os.path.join(directory, "text")).stdout == agent.run("ls", "films:text").stdout

@@ -208,6 +208,16 @@ import Testing
 @Suite struct MountPointTests {
     @Test(
         arguments: [
+            ([], "/home/me/a-b"), (["/home/me/other"], "/home/me/a-b"), (["/home/me/a-b"], "/home/me/a-b-all"),
+            (["/home/me/a-b/below"], "/home/me/a-b-all"), (["/home/me/a-b", "/home/me/a-b-all"], "/home/me/a-b-all-2"),
+            (["/home/me"], "/home/me/a-b"),
+        ] as [([String], String)])
+    func withoutADirectoryAFreeOneIsTaken(_ taken: [String], _ place: String) {
+        #expect(MountPoint.proposal(home: "/home/me", folder: "a/b", taken: taken) == place)
+    }
+
+    @Test(
+        arguments: [
             ("/m", MountPoint.Occupant.nothing, nil), ("/m", .directory(isEmpty: true, isOwn: true), nil),
             ("/m", .directory(isEmpty: false, isOwn: true), .notEmpty),
             ("/m", .directory(isEmpty: true, isOwn: false), .notOwn), ("/m", .other, .notADirectory),

@@ -37,6 +37,19 @@ package enum MountPoint {
         }
     }
 
+    /// Where a folder is mounted if nobody says where: `home/FOLDER`; `home/FOLDER-all`, `home/FOLDER-all-2`, … where that would
+    /// be inside one of `taken` or around it, as a folder's own directory often is.
+    ///
+    /// - Parameters:
+    ///   - home: absolute, without a slash at its end.
+    ///   - taken: the directories of all folders and of other mounts, absolute.
+    package static func proposal(home: String, folder: String, taken: [String]) -> String {
+        let plain = home + "/" + folder.replacing("/", with: "-")
+        let places = [plain, plain + "-all"] + (2...taken.count + 2).map { "\(plain)-all-\($0)" }
+        // Around all of them is a folder that holds the home itself: the refusal names it.
+        return places.first { objection(to: $0, .nothing, folders: taken, mounted: []) == nil } ?? plain
+    }
+
     /// Whether a process is the one that mounts on a directory.
     ///
     /// - Parameters:

@@ -138,7 +138,8 @@ enum Mounting {
                 path: typed)
         case .mounted:
             ControlError(
-                .alreadyExists, "A folder is already mounted on \(typed). Unmount it with `synctrain unmount`.",
+                .alreadyExists,
+                "A folder is already mounted on \(typed). Unmount it with `synctrain unmount \(ShellWord.quoted(typed))`.",
                 path: typed)
         }
     }

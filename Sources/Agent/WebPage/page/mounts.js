@@ -68,7 +68,11 @@ export function mountsSection(app) {
   }
 
   function mountForm(others) {
-    const proposal = ({ id, label }) => `~/${(label || id).replaceAll("/", "-")}`;
+    // Beside a folder's own directory of that name, as `mount --at-login` does.
+    const proposal = ({ id, label }) => {
+      const name = (label || id).replaceAll("/", "-");
+      return `~/${name}${folders.some(({ path }) => path?.endsWith(`/${name}`)) ? "-all" : ""}`;
+    };
     const directory = h("input", { type: "text", required: true, value: proposal(others[0]), autocomplete: "off", spellcheck: "false" });
     const pick = choice(others.map(({ id, label }) => [id, label || id]), others[0].id,
       { onchange: () => { directory.value = proposal(others.find(({ id }) => id === pick.value)); } });

@@ -51,7 +51,9 @@ struct MountCommand: RunnableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            translated("Mount it whenever the agent starts; without a directory on one of the folder's name at home.")))
+            translated(
+                "Mount it whenever the agent starts; without a directory on ~/FOLDER, or ~/FOLDER-all if that is taken."
+            )))
     var atLogin = false
 
     @Flag(help: ArgumentHelp(translated("List mounted folders.")))
@@ -129,15 +131,13 @@ struct MountCommand: RunnableCommand {
                     "This user has no systemd that starts the agent: have your session run `synctrain agent start`."))
     }
 
-    /// Which folder is mounted where. A single word is a directory, or a folder whose directory is known.
+    /// Which folder is mounted where. A single word is a folder if one has that id, and a directory otherwise.
     private func place(_ status: AgentStatus, _ context: CommandContext) throws -> Place {
         let ids = status.folders.map(\.id)
         if let second { return Place(folder: try chosen(option ?? first, among: ids), directory: second) }
-        if option == nil, let first, ids.contains(first), let directory = known(first, status, context) {
-            return Place(folder: first, directory: directory)
-        }
-        let folder = try chosen(option, among: ids)
-        guard let directory = first ?? known(folder, status, context) else {
+        let isFolder = option == nil && first.map(ids.contains) == true
+        let folder = try chosen(isFolder ? first : option, among: ids)
+        guard let directory = isFolder ? known(folder, status, context) : first ?? known(folder, status, context) else {
             throw ControlError(
                 .invalidRequest,
                 "\(folder) has no directory to be mounted on. Use `synctrain mount \(ShellWord.quoted(folder)) DIRECTORY`.",
@@ -146,13 +146,14 @@ struct MountCommand: RunnableCommand {
         return Place(folder: folder, directory: directory)
     }
 
-    /// The directory that the configuration has for a folder; with --at-login one of its name in the user's home.
+    /// The directory that the configuration has for a folder; with --at-login one in the user's home.
     private func known(_ folder: String, _ status: AgentStatus, _ context: CommandContext) -> String? {
         if let found = status.mounts?.first(where: { $0.folder == folder && $0.isConfigured }) {
             return found.directory
         }
         guard atLogin, let home = context.process.variables["HOME"], home.hasPrefix("/") else { return nil }
-        return home + "/" + folder.replacingScalars(["/": "-"])
+        let others = (status.mounts ?? []).filter { $0.folder != folder }.map(\.directory)
+        return MountPoint.proposal(home: home, folder: folder, taken: status.folders.map(\.path) + others)
     }
 
     private func chosen(_ folder: String?, among ids: [String]) throws -> String {
