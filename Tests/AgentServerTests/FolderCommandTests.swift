@@ -35,11 +35,28 @@ struct SelectionCommandTests {
                   + !/photos
                   + !/b\\\\*
                 docs:b* is not in the index yet; this takes effect when it appears
+                docs:b* is taken as a name, not as a pattern; patterns can be written into .stignore
                 to fetch: 12 files, 1.0 MiB
                 already here, kept from now on: 1 file, 10 B
 
                 """)
         #expect(scene.control?.asked == ["select docs:photos b* false"])
+    }
+
+    @Test func deselectingSaysWhatItDoesNotChange() async {
+        let path = SelectionOutcome.Path(path: "phtos", exists: false, selected: .no)
+        let scene = scene(
+            SelectionOutcome(
+                folder: "docs", mode: "selective", isDryRun: false, added: [], removed: [], paths: [path],
+                stillSelected: 2))
+        let result = await scene.run("deselect", "docs:phtos")
+        #expect(
+            result.output == """
+                docs: .stignore stays as it is
+                docs:phtos is not in the index and was not selected; check the name
+                2 files below stay selected: lines of .stignore that you wrote say so; `synctrain explain` shows which
+
+                """)
     }
 
     @Test func deselectingSaysThatFilesStay() async {

@@ -50,6 +50,13 @@ import Testing
         #expect(real.effects.selectionChanged && real.effects.place?.selection.isLeftOut("d/a") == false)
     }
 
+    @Test func deselectingSaysWhatTheUsersOwnLinesKeep() async throws {
+        let scene = try await StepScene(ignoring: "!/d/*1.txt\n*\n", mode: .selective)
+        try await scene.announce([("d/a1.txt", "0123"), ("d/b2.txt", "0123")], counter: 1)
+        #expect(try await scene.run(DeselectStep(paths: ["d"], local: .keep)).output.stillSelected == 1)
+        #expect(try await scene.run(DeselectStep(paths: ["other"], local: .keep)).output.stillSelected == nil)
+    }
+
     @Test func whatNobodyElseHasStaysUnlessThePersonInsists() async throws {
         let scene = try await StepScene(ignoring: "!/a\n*\n", mode: .selective)
         try scene.tree.write("mine", to: "a")

@@ -154,6 +154,8 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
     /// In the order that they were asked for; empty for a change of mode.
     package var paths: [Path]
     package var cost: Cost
+    /// Files below deselected paths that stay selected, because lines of `.stignore` say so which its user wrote; nil for none.
+    package var stillSelected: Int64?
     /// How many bytes of space are missing on the disk for all that is selected after the change, above the folder's
     /// `minimum-free`; nil if it fits, or nobody can say.
     package var short: Int64?
@@ -162,7 +164,7 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
 
     package init(
         folder: String, mode: String, isDryRun: Bool, added: [String], removed: [String], paths: [Path] = [],
-        cost: Cost = Cost(), short: Int64? = nil, freeing: FreeingOutcome? = nil
+        cost: Cost = Cost(), stillSelected: Int64? = nil, short: Int64? = nil, freeing: FreeingOutcome? = nil
     ) {
         self.folder = folder
         self.mode = mode
@@ -171,12 +173,13 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
         self.removed = removed
         self.paths = paths
         self.cost = cost
+        self.stillSelected = stillSelected
         self.short = short
         self.freeing = freeing
     }
 
     enum CodingKeys: String, CodingKey {
-        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost, short, freeing
+        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost, stillSelected, short, freeing
     }
 }
 

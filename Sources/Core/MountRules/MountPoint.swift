@@ -44,7 +44,8 @@ package enum MountPoint {
     ///   - home: absolute, without a slash at its end.
     ///   - taken: the directories of all folders and of other mounts, absolute.
     package static func proposal(home: String, folder: String, taken: [String]) -> String {
-        let plain = home + "/" + folder.replacing("/", with: "-")
+        // Not as Characters: a mark behind a slash would make another one of it.
+        let plain = home + "/" + String(String.UnicodeScalarView(folder.unicodeScalars.map { $0 == "/" ? "-" : $0 }))
         let places = [plain, plain + "-all"] + (2...taken.count + 2).map { "\(plain)-all-\($0)" }
         // Around all of them is a folder that holds the home itself: the refusal names it.
         return places.first { objection(to: $0, .nothing, folders: taken, mounted: []) == nil } ?? plain

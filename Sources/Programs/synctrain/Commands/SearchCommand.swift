@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Glibc
 import Phrases
+import Synchronization
 
 extension SearchFilter.Kind: ExpressibleByArgument {}
 
@@ -79,7 +80,9 @@ struct SearchCommand: RunnableCommand {
         let filter = filter(now: Int64(Glibc.time(nil)))
         try filter.check()
         let query = FindQuery(text: text ?? "", folder: folder, filter: filter, limit: limit ?? .max)
+        let hasFound = Atomic(false)
         try await context.agent().call(Endpoints.search, query) { entry in
+            hasFound.store(true, ordering: .relaxed)
             let name = "\(entry.folder):\(entry.path)"
             if isJSON {
                 try printer.printJSON(entry)
@@ -89,6 +92,11 @@ struct SearchCommand: RunnableCommand {
                 try printer.output.print(style.name(name) + (entry.kind == .directory ? "/" : ""))
             }
         }
+        guard !hasFound.load(ordering: .relaxed), let text, text.contains(where: "*?".contains) else { return }
+        try context.remark(
+            translated(
+                "Nothing found. `*` and `?` are not patterns here: type a part of the name, such as .jpg, or use --kind."
+            ))
     }
 
     private func filter(now: Int64) -> SearchFilter {

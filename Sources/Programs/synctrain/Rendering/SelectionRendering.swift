@@ -29,9 +29,13 @@ struct SelectionRendering: Sendable {
                         ? translated("\(name) is excluded from the selected directory that contains it")
                         : translated("\(name) is selected although the directory that contains it is excluded"))
             }
-            if !path.exists {
-                lines.append(translated("\(name) is not in the index yet; this takes effect when it appears"))
-            }
+            if !path.exists { lines += missing(path, name, outcome) }
+        }
+        if let files = outcome.stillSelected {
+            lines.append(
+                translated(
+                    "\(Quantity.files(files)) below stay selected: lines of .stignore that you wrote say so; `synctrain explain` shows which"
+                ))
         }
         lines += costs(outcome.cost, folder: outcome.folder, hasFreed: outcome.freeing != nil)
         if let short = outcome.short {
@@ -42,6 +46,21 @@ struct SelectionRendering: Sendable {
             )
         }
         if let freeing = outcome.freeing { lines += self.lines(freeing, outcome) }
+        return lines
+    }
+
+    /// What it means for a path that the index does not have, which may be a slip of the keyboard.
+    private func missing(_ path: SelectionOutcome.Path, _ name: String, _ outcome: SelectionOutcome) -> [String] {
+        var lines: [String] = []
+        if path.selected != .no || path.isException {
+            lines.append(translated("\(name) is not in the index yet; this takes effect when it appears"))
+        } else if outcome.removed.isEmpty, outcome.added.isEmpty {
+            lines.append(translated("\(name) is not in the index and was not selected; check the name"))
+        }
+        if path.path.contains(where: "*?[".contains) {
+            lines.append(
+                translated("\(name) is taken as a name, not as a pattern; patterns can be written into .stignore"))
+        }
         return lines
     }
 

@@ -140,7 +140,9 @@ struct SelectionChangeStep: FolderStep {
                     selected: Entry.Selected(new.selectedState(of: path)),
                     isException: Self.isException(path, isSelecting: isSelecting, in: new)))
         }
-        outcome.cost = try await folder.cost(of: PathSet.topmost(paths), to: new)
+        let (cost, unchanged) = try await folder.cost(of: PathSet.topmost(paths), to: new)
+        outcome.cost = cost
+        if !isSelecting, unchanged > 0 { outcome.stillSelected = unchanged }
         if isSelecting { outcome.short = try await folder.short(after: outcome.cost) }
         let changed =
             !isDryRun && edit.isChange ? try await folder.writing(edit.file, over: editor.file, &work) : folder
@@ -180,11 +182,11 @@ struct ConvertStep: FolderStep {
             folder: folder.id.rawValue, mode: mode.rawValue, isDryRun: isDryRun, added: edit.added,
             removed: edit.removed)
         if folder.selection.suffices(for: old) {
-            outcome.cost = try await folder.cost(of: [""], to: new)
+            outcome.cost = try await folder.cost(of: [""], to: new).cost
             outcome.short = try await folder.short(after: outcome.cost)
         } else {
             // Nothing was synced without the lines: all that is not here is fetched from now on.
-            outcome.cost = try await folder.cost(of: [""], to: new) { $0.isLocalCurrent }
+            outcome.cost = try await folder.cost(of: [""], to: new) { $0.isLocalCurrent }.cost
             outcome.short = try await folder.short(missing: outcome.cost.fetchBytes)
         }
         if !isDryRun, edit.isChange {
@@ -214,15 +216,20 @@ extension FolderContext {
     /// What another selection means for the files at and below `paths`, none of which lies below another.
     ///
     /// - Parameter wasSelected: nil for what the folder's selection says.
+    /// - Returns: also how many of them are selected before and after.
     fileprivate func cost(
         of paths: [String], to new: Selection, from wasSelected: ((GlobalEntry) -> Bool)? = nil
-    ) async throws -> SelectionOutcome.Cost {
+    ) async throws -> (cost: SelectionOutcome.Cost, unchanged: Int64) {
         var cost = SelectionOutcome.Cost()
+        var unchanged: Int64 = 0
         let old = selection
         func count(_ entry: GlobalEntry) {
             guard !entry.isDirectory else { return }
             let (was, will) = (wasSelected?(entry) ?? !old.isLeftOut(entry.path), !new.isLeftOut(entry.path))
-            guard was != will else { return }
+            guard was != will else {
+                if will, entry.isPresent { unchanged += 1 }  // bounded: one for each entry of the index
+                return
+            }
             let local = entry.local.flatMap { $0.status == nil || $0.file.isDeleted ? nil : $0.file.size }
             if let local {
                 // A former version of what others have is replaced, and not kept.
@@ -253,7 +260,7 @@ extension FolderContext {
             if !path.isEmpty, let entry = try await index.global(path) { count(entry) }
             try await index.eachDescendant(of: path) { page in for entry in page { count(entry) } }
         }
-        return cost
+        return (cost, unchanged)
     }
 }
 
