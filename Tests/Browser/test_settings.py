@@ -181,7 +181,7 @@ def test_what_needs_a_restart_is_said_at_the_top(page, agent):
     typed(page, "cache.limit", "2GiB")
     page.click("Save Cache: limit")
     page.wait_text(f"{of('cache.limit')} .said", "Takes effect when the agent is restarted.")
-    page.wait_text(".waiting", "Restart the agent so that 1 change takes effect: synctrain agent stop && synctrain agent start")
+    page.wait_text(".waiting", "Restart the agent so that 1 change takes effect: synctrain agent restart")
     page.driver.refresh()
     page.wait_text(".waiting", "Cache: limit")
     page.click("Restore the default of Cache: limit")

@@ -87,6 +87,14 @@ def test_ends_within_two_seconds(lab, how):
     agent.start()
 
 
+def test_restart_starts_another_process(lab):
+    agent = lab.agent()
+    assert "The agent is running" in agent.document("agent", "restart")["message"]
+    assert agent.process.wait(10) == cli.DONE
+    assert agent.status()["schema"] == 1
+    assert agent.document("agent", "stop") == {"schema": 1, "message": "The agent has stopped."}
+
+
 def test_second_agent_on_the_same_home_refuses(lab):
     agent = lab.agent()
     second = agent.try_run("agent", "run", timeout=20)

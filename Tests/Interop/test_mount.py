@@ -195,6 +195,13 @@ def test_a_program_that_copies_attributes_takes_the_bytes_alone(setting):
     assert harness.read(copied) == b"the first needle\n" and os.listxattr(copied) == []
 
 
+def test_mounting_and_unmounting_say_so(setting):
+    lab, agent = setting[0], setting[2]
+    place = lab.directory("said")
+    assert agent.document("mount", place, "--folder", "films")["message"].startswith(f"Mounted films on {place}")
+    assert agent.document("unmount", place) == {"schema": 1, "message": f"No folder is mounted on {place} any more."}
+
+
 def test_a_word_that_is_a_folder_is_no_directory(setting):
     lab, agent, directory = setting[0], setting[2], setting[5]
     place = lab.directory("where films would be")

@@ -42,6 +42,7 @@ def test_settings_are_changed_and_comments_stay(lab, is_running):
     assert "up" not in settings["limits"] and "rescan-interval" not in settings["folder"][0]
     assert agent.document("config", "get", "limits.up")["isDefault"]
     assert agent.run("config", "path").stdout.decode().strip() == agent.file("config.toml")
+    assert agent.document("config", "path") == {"schema": 1, "path": agent.file("config.toml")}
 
 
 def test_a_device_is_renamed_in_a_running_agent(lab):

@@ -52,6 +52,26 @@ enum AgentProcess {
         return .inBackground
     }
 
+    /// Stops the agent if one answers, and starts it again: as the systemd user unit if it runs as that.
+    ///
+    /// - Throws: as `startIfNeeded`, before anything is stopped what `init` is for; `timeout` if the agent does not stop.
+    static func restart(in context: CommandContext, timeout: Duration) async throws -> Start {
+        let (places, variables) = (try context.places(), context.process.variables)
+        try context.checkSetUp(.invalidConfiguration)
+        let agent = context.environment.connect(places)
+        let isAnswering = try await isAnswering(agent)
+        if isAnswering, try SystemdUnit(places).isInstalled(), await UserService.isRunning(variables) {
+            try await UserService.restart(variables)
+            try await waitUntilAnswering(places, connect: context.environment.connect, timeout: timeout)
+            return .asUnit
+        }
+        if isAnswering {
+            try await agent.call(Endpoints.stop)
+            try await waitForEnd(of: places, timeout: timeout)
+        }
+        return try await startIfNeeded(in: context, timeout: timeout)
+    }
+
     /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws
     /// `failed` with the end of the log if it ends before, `timeout` if it does not answer in time.
     static func start(

@@ -135,6 +135,20 @@ struct CommandContext: Sendable {
         }
     }
 
+    /// The same of what runs from then on, not of a setting: without `--json` on standard error, and not with `--quiet`.
+    func remark(done text: String) throws {
+        if options.json { try confirm(done: text) } else { try remark(text) }
+    }
+
+    /// Prints a path, which is all that the command says.
+    func print(path: String) throws {
+        if options.json {
+            try output.print(bytes: try ControlJSON.encode(PrintedPath(path: path)))
+        } else {
+            try output.print(path)
+        }
+    }
+
     /// The devices and folders that there are, as the agent shows them, or as configured if none runs.
     func known() async throws -> (devices: [DeviceStatus], folders: [FolderStatus], isFromAgent: Bool) {
         do {

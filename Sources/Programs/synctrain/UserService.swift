@@ -35,6 +35,13 @@ enum UserService {
         try await run(["systemctl", "--user", "start", SystemdUnit.name], variables)
     }
 
+    /// Stops the unit and starts it again.
+    ///
+    /// - Throws: `failed` with what systemctl says.
+    static func restart(_ variables: [String: String]) async throws {
+        try await run(["systemctl", "--user", "restart", SystemdUnit.name], variables)
+    }
+
     /// Whether the agent runs as the unit now.
     static func isRunning(_ variables: [String: String]) async -> Bool {
         guard isAvailable(variables) else { return false }

@@ -62,7 +62,7 @@ export function mount(root, app) {
     const states = known.agent.filter((state) => state.running !== undefined);
     draw(waiting, states.map((state) => state.key), () => states.length > 0 && h("p", { class: "notice" }, h("span", {},
       plural(states.length, "Restart the agent so that {1} change takes effect: {2}", "Restart the agent so that {1} changes take effect: {2}",
-        h("code", {}, "synctrain agent stop && synctrain agent start")), h("br", {}),
+        h("code", {}, "synctrain agent restart")), h("br", {}),
       h("span", { class: "quiet" }, states.map((state) => labelOf(state.key)).join(", ")))));
   }
 

@@ -7,7 +7,8 @@ struct AgentCommandGroup: ParsableCommand {
         CommandConfiguration(
             commandName: "agent", abstract: translated("Run, start, stop or install the agent."),
             subcommands: [
-                AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentInstallCommand.self,
+                AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentRestartCommand.self,
+                AgentInstallCommand.self,
             ])
     }
 }
@@ -59,19 +60,42 @@ struct AgentStartCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let timeout = Duration.seconds(max(1, min(timeout, 3600)))
-        switch try await AgentProcess.startIfNeeded(in: context, timeout: timeout) {
-        case .before: return try context.remark(translated("The agent is already running."))
-        case .inBackground:
-            try context.remark(translated("The agent is running. Log: \(try context.places().logFile)"))
-        case .asUnit:
-            try context.remark(
-                translated("The agent is running as the systemd user unit \(SystemdUnit.name). Log: \(SystemdUnit.log)")
-            )
-        }
+        let start = try await AgentProcess.startIfNeeded(in: context, timeout: timeout)
+        try context.remark(done: start.text(try context.places()))
+        if case .before = start { return }
         // With a device the user knows the way.
         let facts = try await OverviewCommand.facts(context)
         guard facts.status?.devices.isEmpty == true else { return }
         for line in NextStep(facts).lines(context.style, home: try context.places().home) { try context.remark(line) }
+    }
+}
+
+extension AgentProcess.Start {
+    func text(_ places: CommandEnvironment.Places) -> String {
+        switch self {
+        case .before: translated("The agent is already running.")
+        case .inBackground: translated("The agent is running. Log: \(places.logFile)")
+        case .asUnit:
+            translated("The agent is running as the systemd user unit \(SystemdUnit.name). Log: \(SystemdUnit.log)")
+        }
+    }
+}
+
+struct AgentRestartCommand: RunnableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "restart",
+            abstract: translated("Stop the agent if it runs, start it and wait until it is ready."))
+    }
+
+    @Option(help: ArgumentHelp(translated("Timeout in seconds."), valueName: "seconds"))
+    var timeout = 30
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let start = try await AgentProcess.restart(in: context, timeout: .seconds(max(1, min(timeout, 3600))))
+        try context.remark(done: start.text(try context.places()))
     }
 }
 
@@ -96,7 +120,7 @@ struct AgentStopCommand: RunnableCommand {
                 .noAgent, "The agent is not running, so there is nothing to stop.", path: places.socket)
         }
         try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
-        try context.remark(translated("The agent has stopped."))
+        try context.remark(done: translated("The agent has stopped."))
     }
 }
 
@@ -111,13 +135,13 @@ struct AgentInstallCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let unit = try SystemdUnit(try context.places())
         if let packaged = unit.packaged() {
-            try context.output.print(packaged)
+            try context.print(path: packaged)
         } else {
             if try unit.isOtherwiseInstalled() {
                 try context.confirm(translated("\(unit.path) exists and differs. Replace it?"))
             }
             try unit.install()
-            try context.output.print(unit.path)
+            try context.print(path: unit.path)
         }
         try context.remark(
             translated("Enable it: systemctl --user daemon-reload && systemctl --user enable --now \(SystemdUnit.name)")

@@ -114,7 +114,7 @@ struct ConfigPathCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try context.output.print(try context.places().configurationFile)
+        try context.print(path: try context.places().configurationFile)
     }
 }
 

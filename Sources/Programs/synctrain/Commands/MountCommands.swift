@@ -105,7 +105,7 @@ struct MountCommand: RunnableCommand {
         let refusal = try await Mounting.start(places, mount).refusal
         let access = readOnly ? translated(", read-only") : refusal.map { ", " + $0 } ?? ""
         try context.remark(
-            translated(
+            done: translated(
                 "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(ShellWord.quoted(place.directory))"
             ))
     }
@@ -117,7 +117,7 @@ struct MountCommand: RunnableCommand {
             isReadOnly: readOnly, isConfigured: true)
         try await context.agent().call(Endpoints.setMounted, change)
         try context.remark(
-            translated(
+            done: translated(
                 "Mounted \(place.folder) on \(place.directory), and from now on whenever the agent starts. To end that: synctrain unmount --forget \(ShellWord.quoted(place.directory))"
             ))
         guard await !UserService.startsAtLogin(context.process.variables) else { return }
@@ -276,7 +276,8 @@ struct UnmountCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         guard forget else {
-            return try await Mounting.end(context.absolute(directory), typed: directory, isLazy: lazy)
+            try await Mounting.end(context.absolute(directory), typed: directory, isLazy: lazy)
+            return try context.remark(done: translated("No folder is mounted on \(directory) any more."))
         }
         let path = Mounting.resolved(context.absolute(directory))
         let mounts = try await context.agent().call(Endpoints.mounts).mounts.filter(\.isConfigured)
@@ -289,6 +290,6 @@ struct UnmountCommand: RunnableCommand {
         }
         let change = MountSwitch(folder: mount.folder, isMounted: false, isConfigured: false, isLazy: lazy)
         try await context.agent().call(Endpoints.setMounted, change)
-        try context.remark(translated("\(mount.folder) is not mounted on \(mount.directory) any more."))
+        try context.remark(done: translated("\(mount.folder) is not mounted on \(mount.directory) any more."))
     }
 }

@@ -98,6 +98,11 @@ struct EditRendering: Sendable {
 }
 
 /// What a command that changes something prints with `--json`, where it has nothing else to say.
+struct PrintedPath: Codable, Equatable {
+    var schema = 1
+    var path: String
+}
+
 struct Confirmation: Codable, Equatable {
     var schema = 1
     var message: String
