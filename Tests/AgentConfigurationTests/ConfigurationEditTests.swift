@@ -269,6 +269,15 @@ import Testing
                 "name = \"x\"\r\n\r\n[[device]]\r\nid = \"\(Self.id1)\"\r\nname = \"n\"\r\n\r\n[[device]]\r\n"))
     }
 
+    @Test func aNameOfAnotherDeviceIsRefused() throws {
+        let text = "[[device]]\nid = \"\(Self.id1)\"\nname = \"nas\"\n[[device]]\nid = \"\(testDevice(2))\"\n"
+        let error = #expect(throws: ConfigurationError.self) {
+            try edited(text, .renameDevice(testDevice(2), name: "nas"))
+        }
+        #expect(error?.code == .duplicate)
+        #expect(try edited(text, .renameDevice(testDevice(1), name: "nas")) == text)
+    }
+
     @Test func wrongEditsAreRefused() throws {
         let text = "[[device]]\nid = \"\(Self.id1)\"\n[[folder]]\nid = \"f\"\npath = \"/f\"\n"
         let cases: [(ConfigurationEdit, ConfigurationError.Code)] = [

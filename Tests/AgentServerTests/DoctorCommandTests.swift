@@ -67,6 +67,6 @@ import Testing
         let result = await stuck.run("doctor")
         #expect(result.code == 1 && result.output.contains("could not say what it finds: the index is damaged"))
         let old = await Scene(control: ScriptedControl(failure: ControlError(.notFound, "no such verb"))).run("doctor")
-        #expect(old.code == 0 && old.output.contains("older version") && old.output.contains("agent stop &&"))
+        #expect(old.code == 0 && old.output.contains("older version") && old.output.contains("agent restart"))
     }
 }

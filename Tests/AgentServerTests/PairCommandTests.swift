@@ -269,9 +269,10 @@ struct PairCommandTests {
     @Test func unpairAsks() async {
         let control = ScriptedControl()
         #expect(await Scene(control: control).run("unpair", "nas").code == 6)
-        #expect(control.asked.isEmpty)
+        #expect(await Scene(control: control).run("unpair", "nix").code == 4)
+        #expect(control.asked == ["status", "status"])
         #expect(await Scene(control: control).run("unpair", "nas", "--yes").code == 0)
-        #expect(control.asked == ["removeDevice nas"])
+        #expect(control.asked == ["status", "status", "removeDevice nas"])
     }
 
     @Test func travelsOverTheSocket() async throws {

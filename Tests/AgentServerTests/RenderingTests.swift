@@ -12,6 +12,15 @@ struct RenderingTests {
     ])
     func namesAreEscaped(name: String, expected: String) {
         #expect(EscapedName.escape(name) == expected)
+        // A sentence may say what to type.
+        #expect(EscapedName.sentence(name) == expected.replacing(#"\\"#, with: #"\"#))
+    }
+
+    @Test(arguments: [
+        ("copy.mkv", "copy.mkv: no device has it", "copy.mkv: no device has it"), ("a", "it is gone", "a: it is gone"),
+    ])
+    func whatFailedIsNamedOnce(path: String, reason: String, line: String) {
+        #expect(FetchReport.line(path, reason) == line)
     }
 
     @Test(

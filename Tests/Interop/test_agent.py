@@ -34,6 +34,15 @@ def test_init_makes_private_files_and_an_id(lab):
     assert agent.run("id").stdout.decode().strip() == agent.id
 
 
+def test_init_refuses_an_address_before_it_makes_anything(lab):
+    agent = lab.agent(start=False)
+    for name in ("key.pem", "cert.pem", "config.toml"):
+        os.remove(agent.file(name))
+    refused = agent.try_run("init", "--listen", "foo:bar")
+    assert refused.returncode == cli.USAGE and b"foo:bar" in refused.stderr and b"config.toml" not in refused.stderr
+    assert not os.path.exists(agent.file("key.pem"))
+
+
 def test_a_second_init_names_what_is_there(lab):
     agent = lab.agent(start=False)
     for options in ((), ("--name", "another")):

@@ -57,7 +57,7 @@ def test_a_device_is_renamed_in_a_running_agent(lab):
 
 def test_it_says_what_needs_a_restart(lab):
     agent = lab.agent()
-    assert b"Restart the agent to apply." in agent.run("config", "set", "cache.limit", "2GiB").stdout
+    assert b"Restart the agent to apply: `synctrain" in agent.run("config", "set", "cache.limit", "2GiB").stdout
     assert b"Restart" not in agent.run("config", "unset", "cache.limit").stdout
 
 

@@ -165,6 +165,7 @@ enum AgentProcess {
             return translated("It wrote no log.")
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(3)
+            .map { $0.hasPrefix("synctrain: ") ? $0.dropFirst("synctrain: ".count) : $0 }
         return lines.isEmpty ? translated("It wrote no log.") : lines.joined(separator: "\n")
     }
 }

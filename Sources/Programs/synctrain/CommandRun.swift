@@ -136,7 +136,7 @@ enum CommandRun {
             if asJSON {
                 try process.errors.print(bytes: try ControlJSON.encode(error))
             } else {
-                try process.errors.print("synctrain: \(EscapedName.escape(error.shown))")
+                try process.errors.print("synctrain: \(EscapedName.sentence(error.shown))")
             }
         }
         return code ?? error.exitCode

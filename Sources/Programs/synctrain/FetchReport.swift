@@ -41,12 +41,17 @@ final class FetchReport: Sendable {
             }
             if !context.options.json {
                 try line.clear()
-                try context.process.errors.print(
-                    "synctrain: \(EscapedName.escape(path)): \(EscapedName.escape(error.shown))")
+                try context.process.errors.print("synctrain: \(Self.line(path, error.shown))")
             }
         case .done:
             outcome.withLock { $0.summary = event }
         }
+    }
+
+    /// What failed and why. Many reasons name it themselves.
+    static func line(_ path: String, _ reason: String) -> String {
+        let (name, reason) = (EscapedName.escape(path), EscapedName.sentence(reason))
+        return reason.hasPrefix(EscapedName.sentence(path) + ": ") ? reason : "\(name): \(reason)"
     }
 
     func clear() throws { try line.clear() }

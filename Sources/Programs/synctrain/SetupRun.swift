@@ -212,11 +212,11 @@ struct SetupRun: Sendable {
             case .pair(let address):
                 do {
                     return try await pair(address, agent)
-                } catch let error as ControlError { try say(EscapedName.escape(error.shown)) }
+                } catch let error as ControlError { try say(EscapedName.sentence(error.shown)) }
             case .join(let code):
                 do {
                     return try await join(code, agent)
-                } catch let error as ControlError { try say(EscapedName.escape(error.shown)) }
+                } catch let error as ControlError { try say(EscapedName.sentence(error.shown)) }
             case .add(let id):
                 let seen = all.first { $0.device == id }
                 let address =
@@ -233,7 +233,7 @@ struct SetupRun: Sendable {
                 } catch let error as ControlError
                     where error.code == .invalidRequest || error.code == .invalidConfiguration
                 {
-                    try say(EscapedName.escape(error.shown))
+                    try say(EscapedName.sentence(error.shown))
                 }
             }
         }
@@ -350,7 +350,7 @@ struct SetupRun: Sendable {
                 return try say(translated("Added folder \(style.name(offer.id)) in \(style.name(path))."))
             } catch let error as ControlError {
                 guard context.asks, parent == nil else { throw error }
-                try say(EscapedName.escape(error.shown))
+                try say(EscapedName.sentence(error.shown))
             }
         }
     }

@@ -129,7 +129,7 @@ package struct FileAccessError: PhrasedError, Hashable, Sendable, CustomStringCo
 
     private var reason: Phrase {
         switch code {
-        case .notFound: Phrase("it does not exist; check the path, or rescan the folder if it was there before")
+        case .notFound: Phrase("it does not exist; check the path")
         case .permission:
             Phrase(
                 "permission denied; check the owner of it and of the directory above (ls -ld), and correct it with "

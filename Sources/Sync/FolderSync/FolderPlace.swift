@@ -37,12 +37,12 @@ package struct FolderPlace: Sendable {
             root = try RootDirectory(path: configuration.path, interposer: interposer, unlocksDirectories: true)
         } catch {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
+            guard error.isAbsence else { return .failure(FolderHalt(reason: reason, message: error.text)) }
+            let (path, id) = (configuration.path, ShellWord.quoted(configuration.id.rawValue))
             let text =
-                error.isAbsence
-                ? Phrase(
-                    "\(error.text); mount its disk, or run: synctrain folder repair \(ShellWord.quoted(configuration.id.rawValue))"
-                )
-                : error.text
+                error.code == .notFound
+                ? Phrase("\(path) does not exist; mount its disk, or run: synctrain folder repair \(id)")
+                : Phrase("\(error.text); mount its disk, or run: synctrain folder repair \(id)")
             return .failure(FolderHalt(reason: reason, message: text))
         }
         return read(configuration, in: root)

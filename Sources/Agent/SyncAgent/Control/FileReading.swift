@@ -29,7 +29,8 @@ struct FileReading: Sendable {
                 path: path)
         }
         guard file.kind == .file else {
-            throw ControlError(.invalidRequest, "\(path) is not a file; `cat` and `fetch` need a file", path: path)
+            throw ControlError(
+                .invalidRequest, "\(path) is not a file; `cat` needs one, `fetch` takes directories too", path: path)
         }
         let bytes: ClosedRange<Int64>?
         if let range {

@@ -295,7 +295,8 @@ extension CommandContext {
         for setting in answer.settings {
             let (from, to) = (shown(setting.from), shown(setting.to))
             let what = (subject.map { style.name($0) + " " } ?? "") + setting.key
-            let restart = setting.needsRestart ? translated(" Restart the agent to apply.") : ""
+            let restart =
+                setting.needsRestart ? translated(" Restart the agent to apply: `\(program) agent restart`.") : ""
             try output.print(
                 from == to
                     ? translated("\(what): \(to) (unchanged).") : translated("\(what): \(to) (was \(from)).\(restart)"))

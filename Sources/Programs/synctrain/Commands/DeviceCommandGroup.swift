@@ -146,7 +146,7 @@ struct DeviceRemoveCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        if !global.yes { try context.confirm(try await question(context)) }
+        if !global.yes { try context.confirm(try await Self.question(device, context)) }
         let removed = try await context.removeDevice(device)
         let home = context.options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
         let command = removed.map { "synctrain \(home)" + DeviceRestoring.command($0) }
@@ -157,9 +157,8 @@ struct DeviceRemoveCommand: RunnableCommand {
     }
 
     /// Throws `noSuchDevice` if there is none to ask about.
-    private func question(_ context: CommandContext) async throws -> String {
-        let known = try await context.known()
-        let id = DeviceReference.canonical(device)
+    static func question(_ device: String, _ context: CommandContext) async throws -> String {
+        let (known, id) = (try await context.known(), DeviceReference.canonical(device))
         guard let found = known.devices.first(where: { $0.id == id || $0.name == device }) else {
             throw ControlError.noSuchDevice(device, among: known.devices.map(\.name))
         }

@@ -108,7 +108,7 @@ struct Examination {
             let old = DoctorFinding(
                 .agent, "agent", .warning, Phrase("The agent is of an older version than this program."),
                 why: Phrase("It cannot be asked what it finds."), remedy: Phrase("Restart it."),
-                command: "\(facts.program) agent stop && \(facts.program) agent start")
+                command: "\(facts.program) agent restart")
             return DoctorReport(findings: [old] + own)
         } catch let error as ControlError {
             let failed = DoctorFinding(

@@ -138,7 +138,7 @@ struct UnpairCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try context.confirm(translated("Remove device \(EscapedName.escape(device)) and stop sharing folders with it?"))
+        if !global.yes { try context.confirm(try await DeviceRemoveCommand.question(device, context)) }
         try await context.perform(.removeDevice(device))
     }
 }

@@ -119,6 +119,10 @@ extension CommandEnvironment {
                     "a configuration already exists, and init does not change it; run init without options to create only the "
                         + "identity, or move the file elsewhere first"), file: places.configurationFile)
         }
+        for address in options.listen {
+            guard let problem = AddressSyntax.problem(listenAddress: AddressSyntax.completed(address)) else { continue }
+            throw ControlError(.invalidRequest, problem, path: address)
+        }
         try places.createDirectories()
         var name = options.name
         var listen: [String]? = options.listen.isEmpty ? nil : options.listen.map(AddressSyntax.completed)

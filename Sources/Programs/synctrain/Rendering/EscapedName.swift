@@ -2,11 +2,16 @@
 enum EscapedName {
     /// Writes what a terminal would act on as `\xNN`, byte by byte: control characters (C0, DEL and C1) and the ones that
     /// turn the direction of writing. A backslash becomes two, so that the name can be read back.
-    static func escape(_ name: String) -> String {
+    static func escape(_ name: String) -> String { write(name, doublesBackslash: true) }
+
+    /// The same of a sentence, whose backslashes stay: it is read, and not read back, and may say what to type.
+    static func sentence(_ text: String) -> String { write(text, doublesBackslash: false) }
+
+    private static func write(_ name: String, doublesBackslash: Bool) -> String {
         guard name.unicodeScalars.contains(where: { isDangerous($0) || $0 == "\\" }) else { return name }
         var text = ""
         for scalar in name.unicodeScalars {
-            if scalar == "\\" {
+            if scalar == "\\", doublesBackslash {
                 text += "\\\\"
             } else if isDangerous(scalar) {
                 for byte in String(scalar).utf8 {

@@ -178,6 +178,8 @@ struct StatusRendering: Sendable {
                     "if it was intended, `synctrain folder confirm \(id)` deletes them on the other devices too"),
                 repair,
             ]
+        // The message of the agent says what to do.
+        case _ where folder.text != nil: return []
         default:
             return [translated("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(id)`")]
         }

@@ -64,6 +64,10 @@ extension ConfigurationEdit {
             changed.devices.append(device)
             changed.ignored.devices.set(device.id, false)
         case .renameDevice(let id, let name):
+            // A name that two devices have names neither of them.
+            guard name.isEmpty || !configuration.devices.contains(where: { $0.id != id && $0.name == name }) else {
+                throw ConfigurationError(.duplicate, "another device has the name `\(name)`; choose another one")
+            }
             changed.devices[try configuration.index(of: id)].name = name
         case .setAddresses(let id, let addresses):
             let index = try configuration.index(of: id)

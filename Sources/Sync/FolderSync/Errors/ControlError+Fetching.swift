@@ -20,7 +20,10 @@ extension ControlError {
                 case .notThere: Phrase("the connected devices no longer have this version")
                 case .unreadable: Phrase("the connected devices cannot read it, or do not allow it over this link")
                 case .noHolder: Phrase("no device has announced it")
-                case .disconnected: Phrase("none of the \(holders) devices that have it is connected")
+                case .disconnected:
+                    Phrase(
+                        Int64(holders), one: "the only device that has it is not connected",
+                        many: "none of the \(holders) devices that have it is connected")
                 }
             self.init(
                 .noHolder,

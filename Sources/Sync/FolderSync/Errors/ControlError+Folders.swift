@@ -145,7 +145,10 @@ extension ControlError {
             self.init(.tooLarge, "this device's notes in \(id) have more than a mebibyte; remove some")
         case .nothingRefused(let path):
             self.init(
-                .noSuchPath, "\(id):\(path): no refused changes; `synctrain refused list` shows them", path: path)
+                .noSuchPath,
+                path.isEmpty
+                    ? "\(id): no refused changes; `synctrain refused list` shows them"
+                    : "\(id):\(path): no refused changes; `synctrain refused list` shows them", path: path)
         default: self.init(.failed, "\(id): \(error)", path: id)
         }
     }
