@@ -191,7 +191,7 @@ struct CommandLineTests {
         #expect(changed.errors == "Restart the agent to apply: relays.\n")
         #expect(changed.output.contains(#""relays":false"#))
         let offline = await Scene(control: nil).run("network")
-        #expect(offline.output.contains("on, public servers") && offline.output.contains("as ALL_PROXY says"))
+        #expect(offline.output.contains("on, public servers") && offline.output.contains("from ALL_PROXY"))
     }
 
     @Test func whoIsIgnoredIsListed() async {

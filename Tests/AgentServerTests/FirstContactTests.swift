@@ -352,6 +352,18 @@ struct TableWidthTests {
         }
     }
 
+    /// A number of which the end is cut is another number; a name can be guessed.
+    @Test func rowsAreBelowEachOtherBeforeANumberIsCut() {
+        let path = "/home/me/" + String(repeating: "long/", count: 8)
+        let rows = [["folder", "has", "path"], ["docs", "4 files, 5.2 KiB", path]]
+        #expect(Table.fitting(rows, width: 62) == Table.lines(rows, width: 62), "only the path is cut")
+        let numbers = [
+            ["folder", "has", "needs"], ["docs", "4 files, 5.2 KiB", String(repeating: "4 files, ", count: 8)],
+        ]
+        #expect(Table.fitting(numbers, width: 80).joined().contains("5.2 KiB"))
+        #expect(!Table.fitting(numbers, width: 80).joined().contains("…"))
+    }
+
     @Test func rowsBelowEachOther() {
         let rows = [["folder", "state", "needs", "path"], ["docs", "idle", "", "/home/me/some/where"]]
         #expect(Table.fitting(rows, width: 41) == Table.lines(rows), "it has room")

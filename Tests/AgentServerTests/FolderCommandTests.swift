@@ -620,7 +620,7 @@ struct FolderListingCommandTests {
         folder.progress = .init(filesDone: 1, filesTotal: 4, bytesDone: 10, bytesTotal: 2048)
         let rendering = StatusRendering(style: Style(hasColor: false, escapesNames: true))
         let lines = rendering.folders([folder])
-        #expect(lines[1].contains("2 files, 10 B, 3 to delete"))
+        #expect(lines[1].contains("2 files, 10 B, 3 deletions"))
         #expect(
             lines.dropFirst(2) == [
                 "docs: 60 of 100 files are gone.",
@@ -654,7 +654,7 @@ struct WaitingTests {
         arguments: [
             ("idle", 0, 0, nil), ("fetching", 0, 0, nil), ("scanning", 0, 0, "a is scanning."),
             ("syncing", 0, 0, "a is syncing."), ("receiving-index", 0, 0, "a is receiving index."),
-            ("idle", 2, 0, "a needs 2 files, 0 B."), ("idle", 0, 3, "a needs 3 to delete."),
+            ("idle", 2, 0, "a needs 2 files, 0 B."), ("idle", 0, 3, "a needs 3 deletions."),
             ("of-a-later-version", 0, 0, "a is of a later version."),
         ] as [(String, Int64, Int64, String?)])
     func whatIsWaitedFor(state: String, files: Int64, deletions: Int64, expected: String?) throws {

@@ -82,7 +82,7 @@ struct SetupStepTests {
         let lines = selection.lines(Style(hasColor: false, escapesNames: true), free: 5 << 30)
         #expect(lines.first == "docs: 20 files, 4.8 MiB; 5.0 GiB free on this disk")
         #expect(lines[1].hasPrefix(" 1  d50/  50 MiB"))
-        #expect(lines.suffix(2) == ["and 10 more directories", "and 1 file beside them, 10 B"])
+        #expect(lines.suffix(2) == ["and 10 more directories", "and 1 file in no directory, 10 B"])
         #expect(selection.paths([0, 2]) == ["docs:d50", "docs:d48"])
         #expect(selection.bytes([0, 1]) == 99 << 20)
     }
@@ -216,7 +216,7 @@ struct SetupCommandTests {
         scene.terminal = Self.terminal(["laptop"] + (isTyped ? ["synctrain-AQ"] : []) + ["", "-", "1"])
         let result = await scene.run(arguments)
         #expect(result.code == 0, "\(result)")
-        #expect(result.errors.contains("Directory that the folder gets a directory in [~/Library]: "))
+        #expect(result.errors.contains("Where to create the folder's directory [~/Library]: "))
         #expect(control.asked.contains { $0.hasPrefix("join synctrain-AQ ~/Library") }, "\(control.asked)")
         #expect(!control.asked.contains { $0.hasPrefix("addDevice") || $0.hasPrefix("addFolder") })
         #expect(result.errors.contains("Selected: 12 files, 1.0 MiB to download."))

@@ -26,6 +26,9 @@ import Testing
         let replaced = ControlError(
             FolderError.wouldReplace("a", size: 12_345_678, archived: "then", isArchiving: true), folder: folder)
         #expect(replaced.message.contains("with 12 MiB;"))
+        #expect(
+            replaced.message.hasSuffix(
+                "the version archived on then replaces it, and the current one is archived. Go on?"))
     }
 
     /// A folder that was removed while somebody asked for it is not there; nothing is wrong with the index.

@@ -145,7 +145,7 @@ def test_with_two_synctrains(lab, newcomer):
         setup = newcomer.begins_setup(laptop, code)
         try:
             newcomer.answers_with(setup, "Name of this device [", "laptop")
-            newcomer.answers_with(setup, "Directory that the folder gets a directory in [~/Library]: ", here)
+            newcomer.answers_with(setup, "Where to create the folder's directory [~/Library]: ", here)
             setup.expect("Added device desktop.")
             newcomer.answers_with(setup, "Keep which directories here?", "2")
             setup.expect("Everything selected is here.")

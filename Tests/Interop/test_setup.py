@@ -41,9 +41,9 @@ def test_from_nothing_to_a_first_file(lab):
     try:
         setup.answer("Name of this device [", "laptop")
         setup.expect("The agent runs in the background.")
-        setup.answer("Number, or the id of the other device", "nonsense")
+        setup.answer("Number or id of the other device", "nonsense")
         setup.expect('"nonsense" is not a device id')
-        setup.answer("Number, or the id of the other device", node.id.lower())
+        setup.answer("Number or id of the other device", node.id.lower())
         setup.answer("Its address, if it is not found by itself [dynamic]: ", f"127.0.0.1:{node.port}")
         setup.answer("A name for it [", "nas")
         setup.expect("Waiting for nas (")

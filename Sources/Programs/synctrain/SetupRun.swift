@@ -202,7 +202,7 @@ struct SetupRun: Sendable {
             for line in SetupDevice.list(all, style) { try say(line) }
             let line = try await ask(
                 translated(
-                    "Number, or the id of the other device (or an invitation; p: pair by six digits, Enter: search again, -: later)"
+                    "Number or id of the other device, or an invitation (p: pair by six digits, Enter: search again, -: later)"
                 ),
                 default: "")
             switch SetupDevice.choose(line, nearby: all, own: own) {
@@ -255,7 +255,7 @@ struct SetupRun: Sendable {
             if let parent = given.parent {
                 parent
             } else {
-                try await ask(translated("Directory that the folder gets a directory in"), default: "~/Library")
+                try await ask(translated("Where to create the folder's directory"), default: "~/Library")
             }
         var request = JoinRequest(
             code: code, directory: context.folderPath(parent), isParent: true, isConfirmed: context.options.yes)

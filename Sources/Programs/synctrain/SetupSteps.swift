@@ -167,7 +167,7 @@ struct SetupSelection: Equatable {
         if hiddenCount > 0 { lines.append(translated("and \(hiddenCount) more directories")) }
         if fileCount > 0 {
             lines.append(
-                translated("and \(Quantity.files(Int64(fileCount))) beside them, \(Quantity.size(fileBytes))"))
+                translated("and \(Quantity.files(Int64(fileCount))) in no directory, \(Quantity.size(fileBytes))"))
         }
         return lines
     }

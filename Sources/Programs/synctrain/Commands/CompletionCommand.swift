@@ -43,7 +43,7 @@ struct CompletionCommand: RunnableCommand {
             translated("has"),
             translated("still needs"),
         ]
-        for line in Table.lines([heading] + rows, width: context.outputWidth) { try context.output.print(line) }
+        for line in Table.fitting([heading] + rows, width: context.outputWidth) { try context.output.print(line) }
     }
 
     static func row(
@@ -62,6 +62,6 @@ struct CompletionCommand: RunnableCommand {
     /// `100 %`, `99.9 %`, `0 %`.
     static func percent(_ number: Double) -> String {
         let tenths = Int(nearest: number * 10)
-        return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"
+        return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10)\(Translation.current.decimal)\(tenths % 10) %"
     }
 }

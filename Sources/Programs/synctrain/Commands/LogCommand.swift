@@ -47,6 +47,10 @@ struct LogCommand: RunnableCommand {
         }
     }
 
+    private static var whatWidth: Int {
+        max(8, Word.width(of: ["added", "changed", "deleted", "renamed", "conflict", "freed", "restored", "many"]))
+    }
+
     static func line(_ change: ChangeEntry, _ style: Style) -> String {
         let device = style.name(change.name.flatMap { $0.isEmpty ? nil : $0 } ?? change.device ?? "-")
         let what =
@@ -55,7 +59,7 @@ struct LogCommand: RunnableCommand {
             : style.name("\(change.folder):\(change.path)")
         let before = change.from.map { translated(" (was \(style.name($0)))") } ?? ""
         return "\(Timestamp.precise(change.time))  \(Table.pad(device, to: 12))  "
-            + "\(Table.pad(change.what, to: 8))  \(what)\(before)"
+            + "\(Table.pad(Word.shown(change.what), to: whatWidth))  \(what)\(before)"
     }
 
     static func age(_ text: String) throws -> Int64 {

@@ -199,7 +199,10 @@ struct MountCommand: RunnableCommand {
         } else {
             for line in Table.lines(
                 mounts.map { mount in
-                    [mount.folder, context.style.name(mount.directory), mount.trouble ?? mount.access ?? Self.unseen]
+                    [
+                        mount.folder, context.style.name(mount.directory),
+                        mount.trouble ?? mount.access.map(Word.shown) ?? Self.unseen,
+                    ]
                 })
             {
                 try context.output.print(line)

@@ -30,7 +30,7 @@ struct ServeCommand: RunnableCommand {
         guard entry.kind == .directory else {
             throw ControlError(
                 .invalidRequest,
-                "\(directory) is a \(entry.kind.rawValue), not a directory; `synctrain url` links to files.",
+                "\(directory) is a \(Word.shown(entry.kind.rawValue)), not a directory; `synctrain url` links to files.",
                 path: directory)
         }
         let server = SiteServer(control: agent, folder: entry.folder, directory: entry.path, port: Int(port))

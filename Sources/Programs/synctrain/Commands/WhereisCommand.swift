@@ -48,7 +48,7 @@ struct WhereisCommand: RunnableCommand {
     }
 
     private static func row(_ device: Whereabouts.Device, _ style: Style) -> [String] {
-        var has = device.has.rawValue
+        var has = Word.shown(device.has.rawValue)
         if let size = device.size { has += ", \(Quantity.size(size)), \(Timestamp.local(device.modified))" }
         if let files = device.files, let bytes = device.bytes, device.has != .complete {
             has += ", \(Quantity.files(files)), \(Quantity.size(bytes))"

@@ -93,10 +93,24 @@ extension Table {
     ///
     /// - Parameter rows: the headings first.
     static func fitting(_ rows: [[String]], alignments: [Alignment] = [], width: Int?) -> [String] {
-        guard let width, NarrowText.isNeeded(width) else {
+        guard let width, NarrowText.isNeeded(width) || cutsNumbers(rows, width: width) else {
             return lines(rows, alignments: alignments, width: width)
         }
         let natural = lines(rows, alignments: alignments)
         return natural.allSatisfy { DisplayWidth.of($0) <= width } ? natural : NarrowText.records(rows, width: width)
+    }
+
+    /// Whether a cell that begins with a number would lose its end, as `4 files, 5 KiB` would. What is cut of a name can be guessed.
+    private static func cutsNumbers(_ rows: [[String]], width: Int) -> Bool {
+        let count = rows.map(\.count).max() ?? 0
+        let natural = (0..<count).map { column in
+            rows.map { column < $0.count ? DisplayWidth.of($0[column]) : 0 }.max() ?? 0
+        }
+        let fitted = fitted(natural, to: width)
+        return rows.contains { row in
+            zip(row, fitted).dropFirst().contains { cell, width in
+                cell.first?.isNumber == true && DisplayWidth.of(cell) > width
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ struct NetworkRendering: Sendable {
     private func proxy(_ settings: NetworkSettings) -> String {
         let only = settings.proxyOnly ? translated(", nothing else") : ""
         return switch settings.proxy {
-        case nil: translated("as ALL_PROXY says\(only)")
+        case nil: translated("from ALL_PROXY\(only)")
         case ""?: translated("none")
         case let proxy?: style.name(proxy) + only
         }

@@ -36,12 +36,12 @@ enum Quantity {
         return duration(seconds: Int64(seconds))
     }
 
-    /// `2 files, 10 B, 3 to delete`; `nothing`.
+    /// `2 files, 10 B, 3 deletions`; `nothing`.
     static func need(_ totals: FolderStatus.Totals) -> String {
         var parts: [String] = []
         if totals.files > 0 || totals.bytes > 0 { parts += [files(totals.files), size(totals.bytes)] }
         if totals.directories > 0, parts.isEmpty { parts.append(directories(totals.directories)) }
-        if let deletions = totals.deletions, deletions > 0 { parts.append(translated("\(deletions) to delete")) }
+        if let deletions = totals.deletions, deletions > 0 { parts.append(self.deletions(deletions)) }
         return parts.isEmpty ? translated("nothing") : parts.joined(separator: ", ")
     }
 
@@ -117,6 +117,10 @@ extension Quantity {
 
     static func addresses(_ number: some BinaryInteger) -> String {
         translated(number, one: "\(number) address", many: "\(number) addresses")
+    }
+
+    static func deletions(_ number: some BinaryInteger) -> String {
+        translated(number, one: "\(number) deletion", many: "\(number) deletions")
     }
 
     static func directories(_ number: some BinaryInteger) -> String {

@@ -53,7 +53,9 @@ enum Word {
         Phrase("permissions"), Phrase("database"), Phrase("clock"), Phrase("network"), Phrase("devices"),
         Phrase("folders"), Phrase("space"), Phrase("bluetooth"), Phrase("thumbnails"), Phrase("mount"),
         Phrase("system"), Phrase("yes"), Phrase("open"), Phrase("expired"), Phrase("read"),
-        Phrase("write"), Phrase("admin"), Phrase("joining"), Phrase("joined"),
+        Phrase("write"), Phrase("admin"), Phrase("joining"), Phrase("joined"), Phrase("read write"),
+        Phrase("read only"), Phrase("added"), Phrase("changed"), Phrase("renamed"), Phrase("freed"),
+        Phrase("restored"), Phrase("many"),
     ]
 }
 

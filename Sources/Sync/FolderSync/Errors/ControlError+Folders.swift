@@ -116,11 +116,12 @@ extension ControlError {
                 "\(id):\(path): no archived version, and this folder keeps none; `synctrain folder set \(ShellWord.quoted(id)) versions=simple` "
                     + "keeps what other devices replace or delete from now on", path: path)
         case .wouldReplace(let path, let size, let archived, let isArchiving):
-            let fate = isArchiving ? "archived" : "deleted"
+            let fate =
+                isArchiving ? Phrase("and the current one is archived") : Phrase("and the current one is deleted")
             self.init(
                 .confirmationNeeded,
-                "\(id):\(path) exists, with \(ByteText.size(size)); the version archived at \(archived) replaces it, "
-                    + "and the current one is \(fate). Go on?", path: path)
+                "\(id):\(path) exists, with \(ByteText.size(size)); the version archived on \(archived) replaces it, "
+                    + "\(fate). Go on?", path: path)
         case .noSpace(let path):
             self.init(.noSpace, "not enough free space for \(id):\(path); free some space", path: path)
         case .badNoteKey(let key):

@@ -178,8 +178,15 @@ extension [VersionArchive.Version] {
 }
 
 extension VersionArchive.Version {
+    /// As people write it; the name in the archive has only digits.
     fileprivate func archivedText(_ archive: VersionArchive) -> String {
-        ConflictTime(unixSeconds: archived, utcOffset: archive.utcOffset(archived)).description
+        var text = ConflictTime(unixSeconds: archived, utcOffset: archive.utcOffset(archived)).description[...]
+        var parts: [Substring] = []
+        for count in [4, 2, 2, 1, 2, 2] {
+            parts.append(text.prefix(count))
+            text = text.dropFirst(count)
+        }
+        return "\(parts[0])-\(parts[1])-\(parts[2]) \(parts[4]):\(parts[5]):\(text)"
     }
 }
 
