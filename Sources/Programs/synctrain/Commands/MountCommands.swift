@@ -52,7 +52,7 @@ struct MountCommand: RunnableCommand {
     @Flag(
         help: ArgumentHelp(
             translated(
-                "Mount it whenever the agent starts; without a directory on ~/FOLDER, or ~/FOLDER-all if that is taken."
+                "Mount it whenever the agent starts; without a directory on ~/FOLDER, or if taken ~/FOLDER-all."
             )))
     var atLogin = false
 

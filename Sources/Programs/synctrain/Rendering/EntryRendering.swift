@@ -128,7 +128,7 @@ struct EntryRendering: Sendable {
             rows.append(
                 [
                     translated("holds"),
-                    translated("\(Quantity.files(files)) in \(Quantity.directories(directories))"),
+                    "\(Quantity.files(files)) \(Quantity.inDirectories(directories))",
                 ])
         }
         if let selected = entry.selectedFiles, let counts = Self.counts(entry) {

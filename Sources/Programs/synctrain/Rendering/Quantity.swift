@@ -123,6 +123,11 @@ extension Quantity {
         translated(number, one: "\(number) deletion", many: "\(number) deletions")
     }
 
+    /// With its preposition, by which other languages inflect the noun.
+    static func inDirectories(_ number: some BinaryInteger) -> String {
+        translated(number, one: "in \(number) directory", many: "in \(number) directories")
+    }
+
     static func directories(_ number: some BinaryInteger) -> String {
         translated(number, one: "\(number) directory", many: "\(number) directories")
     }
