@@ -38,6 +38,14 @@ import Testing
         #expect(Set(transient) == [.busy, .tooManyOpenFiles, .outOfMemory])
     }
 
+    @Test func aFileThatAProgramHasOpenIsSaidToBe() {
+        let text = FileAccessError(.busy, .remove, path: "old.log").message(from: "logs:")
+        #expect(text == "cannot remove “logs:old.log”: a program has it open for writing; close it first")
+        // A mount point, for one.
+        let refused = FileAccessError(.busy, .remove, path: "d", errno: EBUSY).message
+        #expect(!refused.contains("open for writing"))
+    }
+
     @Test func everyMessageNamesPathFlawAndRemedy() {
         let messages = FileAccessError.Code.allCases.map { FileAccessError($0, .open, path: "a/b").message }
         #expect(Set(messages).count == messages.count)

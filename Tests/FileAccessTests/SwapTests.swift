@@ -43,7 +43,32 @@ import Testing
     }
 
     private enum Operation: CaseIterable { case replace, rename, link, remove }
-    private enum Edit: CaseIterable { case none, inPlace, byRenaming, removed }
+    private enum Edit: CaseIterable {
+        case none, inPlace, byRenaming, removed
+        /// Opened for writing, and written to only when all is over.
+        case held
+    }
+
+    /// What a user has opened.
+    private final class OpenedFile: Sendable {
+        private let descriptor = Mutex<CInt>(-1)
+
+        func open(_ path: String) -> Bool {
+            descriptor.withLock { descriptor in
+                descriptor = Glibc.open(path, O_WRONLY | O_NOFOLLOW)
+                return descriptor >= 0
+            }
+        }
+
+        func writeAndClose(_ text: String) {
+            descriptor.withLock { descriptor in
+                guard descriptor >= 0 else { return }
+                _ = pwrite(descriptor, text, text.utf8.count, 0)
+                close(descriptor)
+                descriptor = -1
+            }
+        }
+    }
 
     private let names = ["f", String(repeating: "n", count: 250)]
 
@@ -61,6 +86,7 @@ import Testing
         let seen = try #require(try directory.root.status(of: target))
         if operation == .rename { try directory.write("new", to: "source") }
 
+        let opened = OpenedFile()
         let interruption = Interruption(
             userActs: userActs,
             act: {
@@ -74,6 +100,7 @@ import Testing
                     try? Data("edited".utf8).write(to: URL(fileURLWithPath: aside))
                     return Glibc.rename(aside, path) == 0
                 case .removed: return unlink(path) == 0
+                case .held: return opened.open(path)
                 }
             }, dies: dies)
         let root = try RootDirectory(path: directory.path(""), interposer: interruption)
@@ -88,6 +115,7 @@ import Testing
             case .remove: try root.remove(target, expecting: seen)
             }
         }
+        opened.writeAndClose("edited")
         return (interruption.calls, interruption.hasActed, try afterRestart(directory))
     }
 
@@ -120,7 +148,7 @@ import Testing
                 for death in deaths where death.map({ $0 > moment }) ?? true {
                     let (_, hasEdited, found) = try run(operation, name, edit, at: moment, dies: death)
                     switch edit {
-                    case .inPlace, .byRenaming:
+                    case .inPlace, .byRenaming, .held:
                         #expect(
                             !hasEdited || found.contains("edited"),
                             "\(operation) \(edit) before call \(moment), death before \(death ?? -1): \(found)")

@@ -240,6 +240,34 @@ def test_a_local_change_while_a_new_version_is_fetched(lab):
     session.wait_index("f", names=[name for name in contents(here) if not name.startswith((".st", ".syncthing."))])
 
 
+def test_what_a_program_has_open_is_neither_replaced_nor_deleted(lab):
+    agent, peer = lab.agent(), lab.peer()
+    lab.introduce(agent, peer)
+    here = lab.share(agent, "f", peer, mode="full")
+    names = ["app.log", "old.log"]
+    for name in names:
+        peer.folders["f"].add(name, b"line 0\n")
+    session = peer.dial_until(agent.address)
+    paths = [os.path.join(here, name) for name in names]
+    wait_until(lambda: all(os.path.exists(path) for path in paths), what="the files are here")
+    agent.run("wait", "f", "--timeout", "20")
+    logs = [open(path, "ab", buffering=0) for path in paths]
+    try:
+        peer.folders["f"].add("app.log", b"shortened\n")
+        peer.folders["f"].delete("old.log")
+        session.send_index("f")
+        wait_until(lambda: sorted(agent.problems("f")) == names, what="the status names both")
+        assert all("a program has it open" in text for text in agent.problems("f").values())
+        for log in logs:
+            log.write(b"line 1\n")
+    finally:
+        for log in logs:
+            log.close()
+    wait_until(lambda: {b"shortened\n", b"line 0\nline 1\n"} <= set(contents(here).values()), what="both are kept")
+    wait_until(lambda: not agent.problems("f"), what="nothing is wrong any more")
+    assert read(os.path.join(here, "old.log")) == b"line 0\nline 1\n"
+
+
 def test_a_file_that_was_replaced_by_a_directory_while_it_was_fetched(lab):
     agent, peer = lab.agent(), lab.peer()
     lab.introduce(agent, peer)

@@ -160,6 +160,9 @@ package struct FileAccessError: PhrasedError, Hashable, Sendable, CustomStringCo
                 "the file system or a limit (ulimit -f) does not allow a file this large; raise it or ignore the file")
         case .crossesFileSystems:
             Phrase("source and destination are on different file systems; move both to the same one")
+        case .busy where errno == nil && [.rename, .remove].contains(operation):
+            // What `RootDirectory.isBeingWritten` has found; what the kernel refuses has a number.
+            Phrase("a program has it open for writing; close it first")
         case .busy: Phrase("another program is using it; retrying. If this persists, stop that program")
         case .notSupported:
             Phrase("not supported by this kernel or file system; use Linux 5.6 or later and a local file system")

@@ -123,9 +123,12 @@ extension RootDirectory {
                 guard let expected = member.expected else { continue }
                 position = index
                 let step = group.steps[index]
-                let old = try directory.oldOccupant(of: step)?.status
-                guard old?.isUnchanged(since: expected.beforeRenaming) == true else {
+                let old = try directory.oldOccupant(of: step)
+                guard let old, old.status.isUnchanged(since: expected.beforeRenaming) else {
                     throw FileAccessError(.changedOnDisk, .rename, path: member.path.text)
+                }
+                guard !directory.isBeingWritten(old.name) else {
+                    throw FileAccessError(.busy, .rename, path: member.path.text)
                 }
             }
             return nil

@@ -15,6 +15,22 @@ extension RootDirectory {
             if [.notARegularFile, .isADirectory, .permission].contains(error.code) { return false }
             throw error
         }
-        return clinux_has_writers(file.descriptor.number) == 1
+        return file.isBeingWritten
     }
+
+    /// Those of `paths` that some program is known to have open for writing. Of what cannot be opened, nothing is known.
+    package func beingWritten(among paths: [RelativePath]) -> Set<RelativePath> {
+        Set(paths.filter { (try? isBeingWritten($0)) == true })
+    }
+}
+
+extension Directory {
+    /// The same of one name in here.
+    func isBeingWritten(_ name: String) -> Bool {
+        (try? OpenFile.open(reading: name, in: descriptor, path: displayPath(of: name)))?.isBeingWritten ?? false
+    }
+}
+
+extension OpenFile {
+    fileprivate var isBeingWritten: Bool { clinux_has_writers(descriptor.number) == 1 }
 }

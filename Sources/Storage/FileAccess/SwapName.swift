@@ -133,12 +133,21 @@ extension Directory {
             throw FileAccessError(.changedOnDisk, .rename, path: path, errno: error.number)
         case .failure(let error): throw FileAccessError(error, .rename, path: path)
         }
-        if let displaced = try status(ofName: swap), !displaced.isUnchanged(since: expected.beforeRenaming) {
+        if let displaced = try status(ofName: swap), let obstacle = obstacle(swap, displaced, expecting: expected) {
             try exchange(swap, with: target).orThrow(.rename, path: path)
-            throw FileAccessError(.changedOnDisk, .rename, path: path)
+            throw FileAccessError(obstacle, .rename, path: path)
         }
         // The place is taken. What cannot be removed is found by a scan, which knows by its name that it may go.
         _ = unlink(swap)
+    }
+
+    /// Why what has lost its place, and is called `swap` now, must have it back: it is not what was `expected`, or a program has
+    /// opened it for writing in the last instant, and what it writes would be lost. Nil if it may go.
+    private func obstacle(
+        _ swap: String, _ displaced: FileStatus, expecting expected: FileStatus
+    ) -> FileAccessError.Code? {
+        guard displaced.isUnchanged(since: expected.beforeRenaming) else { return .changedOnDisk }
+        return displaced.type == .regular && isBeingWritten(swap) ? .busy : nil
     }
 
     /// Removes `name` if it is `expected`. It is looked at under a name by which nobody can change it. If it throws, what was there still
@@ -148,10 +157,10 @@ extension Directory {
         let swap = SwapName(target: name, source: 0, expected: expected).text
         try move(name, to: swap, in: self, replacing: .nothing)
         guard let moved = try status(ofName: swap) else { return }
-        guard moved.isUnchanged(since: expected.beforeRenaming) else {
+        if let obstacle = obstacle(swap, moved, expecting: expected) {
             // If the name was taken meanwhile, what was there is kept where it is and settled by the next look.
             try? move(swap, to: name, in: self, replacing: .nothing)
-            throw FileAccessError(.changedOnDisk, .remove, path: path)
+            throw FileAccessError(obstacle, .remove, path: path)
         }
         let removed = unlink(swap)
         // What could not be removed is where it was, unless the name was taken meanwhile.

@@ -46,6 +46,7 @@ struct FilePlacer: FolderStep {
         let facts = try await folder.index.facts(names.flatMap { $0 })
         var start = 0
         let attributes = folder.attributeWriter
+        let written = try await written(folder)
         for (unit, names) in zip(units.map({ $0.map { $0.setting(attributes) } }), names) {
             let known = Array(facts[start..<start + names.count])
             start += names.count
@@ -53,6 +54,9 @@ struct FilePlacer: FolderStep {
                 refused += unit.map { ($0.position, .changedOnDisk) }
             } else if !isWanted(unit, known, folder) {
                 refused += unit.map { ($0.position, .outdated) }
+            } else if let path = unit.map(\.path).first(where: written.contains) {
+                let error = FileAccessError(.busy, .rename, path: path.text)
+                refused += unit.map { ($0.position, $0.path == path ? .failed(error) : .held(by: path.text)) }
             } else if unit.count == 1, unit[0].commit != nil {
                 singles += unit
             } else {
@@ -60,6 +64,13 @@ struct FilePlacer: FolderStep {
             }
         }
         return (singles, groups, refused)
+    }
+
+    /// What is to be replaced or removed and is open for writing in a program that uses no mount.
+    private func written(_ folder: FolderContext) async throws -> Set<RelativePath> {
+        let root = folder.root
+        let replaced = units.joined().filter { $0.root === root && $0.replacesFile }.map(\.path)
+        return replaced.isEmpty ? [] : try await folder.onDisk { root.beingWritten(among: replaced) }
     }
 
     private func isWanted(_ unit: StagedUnit, _ facts: [NameFacts], _ folder: FolderContext) -> Bool {

@@ -1,4 +1,5 @@
 import BlockExchange
+import FileAccess
 import Reconciliation
 
 /// In which order a plan is carried out. Pure.
@@ -61,6 +62,19 @@ extension Action {
         case .rename(let from, _, let file, _): [from.file.name, file.name]
         case .delete(let local, _, _): [local.file.name]
         }
+    }
+
+    /// The file whose place the step takes or empties, without fetching anything, and what it does to it.
+    var replacedFile: (path: RelativePath, operation: FileAccessError.Operation)? {
+        let (local, operation): (LocalVersion?, FileAccessError.Operation) =
+            switch self {
+            case .rename(_, _, _, let occupant), .makeDirectory(_, let occupant), .makeSymlink(_, let occupant):
+                (occupant.local, .rename)
+            case .delete(let local, _, _): (local, .remove)
+            case .nothing, .blocked, .fetch, .record, .forget, .adopt: (nil, .remove)
+            }
+        guard let local, local.file.kind == .file, let path = RelativePath(local.file.name) else { return nil }
+        return (path, operation)
     }
 
     /// Whether the step puts something under its name that needs the directory above it.

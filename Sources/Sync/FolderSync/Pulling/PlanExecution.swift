@@ -81,6 +81,7 @@ struct PlanExecution {
         defer { folder.writing.placed(step.changedNames.subtracting(open)) }
         do {
             if let name = open.first { throw FileAccessError(.changedOnDisk, .remove, path: name) }
+            if let (path, operation) = step.replacedFile { try await folder.refuseWritten(path, operation) }
             if let (file, arrival) = step.newcomer {
                 switch try await makeRoom(for: file, arrival) {
                 case .free: break

@@ -47,6 +47,9 @@ package struct StagedPlacement: Sendable {
     /// The name under which the index knows what is wanted.
     var wantedName: String { renaming?.tombstone.name ?? path.text }
 
+    /// Whether a file loses its place.
+    var replacesFile: Bool { if case .exactly(let seen) = replacement { seen.type == .regular } else { false } }
+
     package var version: FileInfo? { if case .version(let file) = content { file } else { nil } }
 }
 

@@ -103,6 +103,14 @@ package struct FolderContext: Sendable {
         try await tools.threads.runIfActive(body)
     }
 
+    /// Throws `busy` if a program has the file open for writing, be it through no mount.
+    func refuseWritten(_ path: RelativePath, _ operation: FileAccessError.Operation) async throws {
+        let root = root
+        guard try await onDisk({ root.beingWritten(among: [path]) }).isEmpty else {
+            throw FileAccessError(.busy, operation, path: path.text)
+        }
+    }
+
     var scanOptions: ScanOptions {
         var options = ScanOptions()
         options.ignoresPermissions = settings.ignoresPermissions

@@ -308,7 +308,8 @@ package struct VersionArchive: Sendable {
             do {
                 try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
             } catch {
-                failure = failure ?? error
+                // A program writes to it: it goes with the next cleaning.
+                if error.code != .busy { failure = failure ?? error }
             }
         }
     }
