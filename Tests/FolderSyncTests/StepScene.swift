@@ -53,6 +53,19 @@ final class StepScene {
         return (output, work.effects)
     }
 
+    /// Gives the folder other settings.
+    func configure(_ change: (inout FolderConfiguration) -> Void) {
+        var configuration = folder.configuration
+        change(&configuration)
+        folder.configure(configuration)
+    }
+
+    /// What steps remember is gone, as after a restart.
+    func forget() { memory = FolderMemory() }
+
+    /// What the folder would scan now; it is off the agenda then.
+    func takeNextScan() -> FolderAgenda.Look { folder.boards.inbox.nextScan(at: .zero) }
+
     func scan() async throws { _ = try await run(ScanStep(isRequested: true)) }
 
     /// The other device announces files of one block that holds their text, or that they are deleted.

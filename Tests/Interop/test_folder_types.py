@@ -135,6 +135,33 @@ def test_a_change_on_both_sides_of_a_receiveonly_folder_loses_nothing(receiving)
     assert os.listdir(os.path.join(pair.there, "tree")) == ["four"], "a copy in this folder is not sent either"
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_changes_in_a_receiveonly_folder_are_sent_once_it_sends(lab, running):
+    one, two = lab.agent("one"), lab.agent("two")
+    lab.introduce(one, two)
+    here, there = lab.share(one, "f", two, mode="full", type="receiveonly"), lab.path("two-f")
+    for name in ("edited", "deleted", "same"):
+        write(os.path.join(there, name), name.encode())
+    two.run("scan", "f")
+    wait_until(lambda: harness.regular_files(here).keys() == {"edited", "deleted", "same"}, what="all is here")
+    one.run("wait", "f", "--timeout", "20")
+    write(os.path.join(here, "edited"), b"mine")
+    write(os.path.join(here, "new"), b"new")
+    os.remove(os.path.join(here, "deleted"))
+    one.run("scan", "f")
+    assert read(os.path.join(there, "edited")) == b"edited"
+    if running:
+        one.run("folder", "set", "f", "type=sendreceive")
+    else:
+        one.stop()
+        config = one.file("config.toml")
+        write(config, read(config).replace(b'"receiveonly"', b'"sendreceive"'))
+        one.start()
+    wait_until(lambda: harness.regular_files(there).keys() == {"edited", "new", "same"}
+               and read(os.path.join(there, "edited")) == b"mine", what="the changes arrive, without a conflict")
+    assert harness.regular_files(here).keys() == {"edited", "new", "same"}
+
+
 def test_override_and_revert_belong_to_their_types(sending, receiving):
     agent = sending.agent
     for action, folder in (("revert", "sending"), ("override", "receiving")):

@@ -439,11 +439,30 @@ import Testing
         #expect(try set(back) == before)
     }
 
-    @Test func aFolderThatMaySendNowSendsItsChangesAsConcurrent() throws {
+    @Test(arguments: [FolderKind.sendReceive, .sendOnly])
+    func aFolderThatMaySendNowSendsItsChanges(kind: FolderKind) throws {
+        let global = S.file("one", Self.v1)
         let changed = S.here(S.file("two", Self.v2), .receiveOnlyChanged)
-        let sent = try set(update(.item(S.item("two")), previous: changed, global: S.file("one", Self.v1)))
-        #expect(sent.isValid)
-        #expect(sent.file.version == S.version((S.me, 1001)))
+        let sent = try set(update(.item(S.item("two")), previous: changed, global: global, kind: kind))
+        #expect(sent == S.here(S.file("two", Self.v2)), "it has seen what it was changed from: no conflict")
+        let edited = try set(update(.item(S.item("three")), previous: changed, global: global, kind: kind, now: 7))
+        #expect(edited.isValid && edited.file.version == S.version((S.other, 10), (S.me, 1001)))
+        // What others have made of it meanwhile it has not seen.
+        let newer = S.file("theirs", S.version((S.other, 11)))
+        let both = try set(update(.item(S.item("two")), previous: changed, global: newer, kind: kind))
+        #expect(both.file.version.compare(newer.version).isConcurrent)
+        let added = S.here(S.file("new", S.version((S.me, 1))), .receiveOnlyChanged)
+        #expect(try set(update(.item(S.item("new")), previous: added, kind: kind)).isValid)
+    }
+
+    @Test func aFolderThatMaySendNowSendsItsDeletions() throws {
+        let gone = LocalVersion(file: S.tombstone(Self.v2), flags: .receiveOnlyChanged, isOnDisk: false)
+        let sent = try set(update(.missing, previous: gone, global: S.file("one", Self.v1)))
+        #expect(sent.isValid && sent.file.isDeleted && sent.file.version == Self.v2)
+        let newer = S.file("theirs", S.version((S.other, 11)))
+        #expect(update(.missing, previous: gone, global: newer) == .forget, "others have changed it: it comes")
+        let tombstone = S.tombstone(S.version((S.other, 11)))
+        #expect(try set(update(.missing, previous: gone, global: tombstone)) == S.here(tombstone))
     }
 
     // MARK: what is kept against deletions

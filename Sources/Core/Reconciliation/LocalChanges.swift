@@ -95,10 +95,10 @@ private struct Change {
             if previous.file.isDeleted, previous.isValid { return .unchanged }
             // A deletion that only happened here is over when the global version is deleted too, and is kept back
             // until then; whatever else is not on this disk and not vouched for stands for nothing.
-            guard previous.file.isDeleted, previous.flags == .receiveOnlyChanged, rules.kind == .receiveOnly,
-                let global
-            else { return .forget }
-            return global.isDeleted ? .set(.current(global)) : .unchanged
+            guard previous.file.isDeleted, previous.flags == .receiveOnlyChanged, let global else { return .forget }
+            if takesPart(previous), previous.file.hasSeen(global) { return .set(.current(previous.file)) }
+            if global.isDeleted { return .set(.current(global)) }
+            return rules.kind == .receiveOnly ? .unchanged : .forget
         }
         // Somebody else deleted it too, or it was deleted here for them and that was not noted any more.
         if let unseenGlobal, unseenGlobal.isDeleted { return .set(.current(unseenGlobal)) }
@@ -148,7 +148,9 @@ private struct Change {
         }
         if let before, let restored = restored(observed, since: before) { return .set(restored) }
 
-        let wasOutside = before.map { !$0.flags.intersection(.outside).subtracting(flagsOfChange).isEmpty } ?? false
+        let wasOutside =
+            before.map { !$0.flags.intersection(.outside).subtracting(flagsOfChange).isEmpty && !takesPart($0) }
+            ?? false
         // What is known as not here was not before anybody's eyes: it is nothing that this started from.
         let isNew = previous.map { !$0.isLive && !$0.file.isDeleted } ?? true
         if isNew || wasOutside, rules.kind != .sendOnly, let global, global.hasSameContent(as: observed) {
@@ -218,9 +220,15 @@ private struct Change {
         return global.isEquivalent(to: observed, rules: rules)
     }
 
+    /// Whether it was changed here while the folder only received, and is to be announced from now on: its version has seen what it
+    /// was changed from, and nothing else.
+    private func takesPart(_ previous: LocalVersion) -> Bool {
+        previous.flags == .receiveOnlyChanged && rules.kind != .receiveOnly
+    }
+
     /// What was set aside and is still what it was is that version again: its successors may replace it.
     private func restored(_ observed: FileInfo, since before: LocalVersion) -> LocalVersion? {
-        let rest = before.flags.subtracting([.ignored, .mustRescan])
+        let rest = takesPart(before) ? [] : before.flags.subtracting([.ignored, .mustRescan])
         guard rest != before.flags, rest == flagsOfChange.intersection(rest),
             // A directory or symbolic link that was set aside may have the version of something else.
             before.file.kind == .file || !before.flags.contains(.ignored),

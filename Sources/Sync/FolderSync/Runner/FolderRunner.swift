@@ -68,6 +68,7 @@ package final class FolderRunner: Sendable {
     /// The settings changed.
     package func configure(_ configuration: FolderConfiguration) {
         let hasOtherFloor = boards.places.configuration.minimumFree != configuration.minimumFree
+        let isOfOtherKind = boards.places.configuration.kind != configuration.kind
         boards.places.set(configuration)
         boards.places.refresh()
         boards.inbox.set(rescanInterval: configuration.rescanPause)
@@ -78,6 +79,8 @@ package final class FolderRunner: Sendable {
         }
         if isOther { restart.notify() }
         if hasOtherFloor { pullNow() }
+        // What was changed in a folder that only received is announced once it sends.
+        if isOfOtherKind { boards.inbox.scanEverything() }
         statusChanged()
     }
 

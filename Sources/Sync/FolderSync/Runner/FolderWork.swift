@@ -37,6 +37,8 @@ package struct FolderMemory: Sendable {
     var heldNames: [String: String] = [:]
     /// How many files of selected directories other devices have moved to which directories so far.
     var movedParts: [String: [String: Int64]] = [:]
+    /// Whether a scan of everything has found that all deletions are announced that were made while the folder only received.
+    var hasNoUnsentDeletions = false
     /// Conflicts that the folder's command is to decide.
     var undecided: Set<UndecidedConflict> = []
     /// What was to be freed and could not be.

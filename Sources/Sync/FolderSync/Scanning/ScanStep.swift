@@ -66,6 +66,7 @@ package struct ScanStep: FolderStep {
             folder: folder, placed: placed, isPlacedDurable: try await isDurable(placed, folder, &work),
             isWhole: paths == nil, followed: rounds.moves.map(\.from))
         let report = try await collect(folder, paths, &changes, &work)
+        try await takeUnsentDeletions(folder, isWhole: paths == nil, &changes, &work)
         try await MountWatch(folder: folder).hold(&changes, &work)
         if rounds.count < Self.roundLimit {
             let follower = LocalRenames(folder: folder)
@@ -132,7 +133,7 @@ package struct ScanStep: FolderStep {
         _ folder: FolderContext, _ paths: [RelativePath]?, _ changes: inout ScannedChanges, _ work: inout FolderWork
     ) async throws -> ScanReport {
         let scanner = FolderScanner(
-            root: folder.root, selection: folder.selection, known: IndexedNames(folder.index, folder.rules.attributes),
+            root: folder.root, selection: folder.selection, known: IndexedNames(folder.index, folder.rules),
             options: folder.scanOptions)
         let collector = ScanCollector(changes, work)
         let result: Result<ScanReport, any Error>
@@ -157,6 +158,35 @@ package struct ScanStep: FolderStep {
         }
         (changes, work) = await collector.collected
         return try result.get()
+    }
+
+    /// What was deleted while the folder only received is announced once it sends. The scanner does not come by names that neither
+    /// the disk has nor the index takes to be there.
+    private func takeUnsentDeletions(
+        _ folder: FolderContext, isWhole: Bool, _ changes: inout ScannedChanges, _ work: inout FolderWork
+    ) async throws {
+        guard folder.rules.kind != .receiveOnly else {
+            work.memory.hasNoUnsentDeletions = false
+            return
+        }
+        guard isWhole, !work.memory.hasNoUnsentDeletions else { return }
+        let root = folder.root
+        var isNone = true
+        var cursor: Int64?
+        repeat {
+            let page = try await folder.index.store.localEntries(
+                in: folder.id, flags: .receiveOnlyChanged, after: cursor, limit: FolderIndex.pageLimit)
+            let names = page.entries.map(\.file).filter(\.isDeleted).map(\.name)
+            let missing = try await folder.onDisk {
+                try names.filter { try RelativePath($0).flatMap { try root.status(of: $0) } == nil }
+            }
+            if !missing.isEmpty {
+                isNone = false
+                try await changes.takeMissing(missing, &work)
+            }
+            cursor = page.next
+        } while cursor != nil
+        work.memory.hasNoUnsentDeletions = isNone
     }
 
     /// Ends what crashes and fetches have left, and counts what people should look at.
@@ -202,20 +232,22 @@ private struct IndexedNames: KnownEntries {
     let store: IndexStore
     let folder: FolderID
     let attributes: AttributeRules
+    let isSending: Bool
 
-    init(_ index: FolderIndex, _ attributes: AttributeRules) {
-        (store, folder, self.attributes) = (index.store, index.folder, attributes)
+    init(_ index: FolderIndex, _ rules: FolderRules) {
+        (store, folder) = (index.store, index.folder)
+        (attributes, isSending) = (rules.attributes, rules.kind != .receiveOnly)
     }
 
     func children(of directory: String) async throws -> [KnownEntry] {
         try await store.localChildren(of: folder, directory: directory).compactMap {
-            KnownEntry($0, attributes: attributes)
+            KnownEntry($0, attributes: attributes, isSending: isSending)
         }
     }
 
     func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
         try await store.localChildren(of: folder, directory: directory, named: names).compactMap {
-            KnownEntry($0, attributes: attributes)
+            KnownEntry($0, attributes: attributes, isSending: isSending)
         }
     }
 }

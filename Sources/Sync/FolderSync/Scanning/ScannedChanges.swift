@@ -106,6 +106,12 @@ struct ScannedChanges: Sendable {
         if held.count >= Self.heldChangeLimit || heldBlocks >= Self.heldBlockLimit { try await flush(&work) }
     }
 
+    /// Decides again of names that are not on the disk.
+    mutating func takeMissing(_ names: [String], _ work: inout FolderWork) async throws {
+        try await note(names.map { Seen($0, .missing, nil) }, &work)
+        if held.count >= Self.heldChangeLimit { try await flush(&work) }
+    }
+
     /// False while a program is about to write more to it, or to give it another name.
     private func takesAnnouncement(of name: String) -> Bool {
         folder.writing.takeAnnouncement(of: name, at: folder.tools.time.monotonic())
@@ -337,14 +343,17 @@ extension FolderContext {
 extension KnownEntry {
     /// Nil for what is not on this disk.
     ///
-    /// - Parameter attributes: What the folder does with attributes.
-    init?(_ entry: LocalEntry, attributes: AttributeRules = AttributeRules()) {
+    /// - Parameters:
+    ///   - attributes: What the folder does with attributes.
+    ///   - isSending: Whether the folder announces its changes: then what was changed while it only received is looked at again.
+    init?(_ entry: LocalEntry, attributes: AttributeRules = AttributeRules(), isSending: Bool = false) {
         guard !entry.file.isDeleted, let status = FileAccess.FileStatus(entry) else { return nil }
         self.init(
             name: entry.file.name, status: status, hasPermissions: !entry.file.hasNoPermissions,
             symlinkTarget: entry.file.symlinkTarget, blockSize: Int(entry.file.blockSize),
             blocksHash: entry.file.blocksHash, isIgnored: entry.flags.contains(.ignored),
-            mustRescan: !entry.flags.isDisjoint(with: [.mustRescan, .unsupported]),
+            mustRescan: !entry.flags.isDisjoint(
+                with: isSending ? [.mustRescan, .unsupported, .receiveOnlyChanged] : [.mustRescan, .unsupported]),
             attributes: attributes.areRead ? entry.file.diskAttributes : nil,
             lacksAttributes: attributes.areSynced && entry.file.lacksAttributes(rules: attributes))
     }
