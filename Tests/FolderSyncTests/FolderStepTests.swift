@@ -134,6 +134,29 @@ import Testing
         #expect(try await scene.own("a")?.isDeleted == true)
     }
 
+    /// As `cp -al` and `chattr` do: nothing is reported of it.
+    @Test func aRenameOfAFileWhoseTimeOfChangeIsAnotherFollowsItsScan() async throws {
+        let scene = try await StepScene()
+        try scene.tree.write("same", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        try scene.tree.setModified(1_700_000_000, "a")
+        try await scene.announce([("a", "same")], counter: 1)
+        try await scene.scan()
+        let path = try RelativePath(parsing: "a")
+        let seen = try scene.tree.root.status(of: path)?.changed
+        // The disk's clock may stand still for a moment.
+        while try scene.tree.root.status(of: path)?.changed == seen { try scene.tree.setPermissions(0o644, "a") }
+        try await scene.announce([("a", nil), ("b", "same")], counter: 2)
+        let plan = PlanPullStep(names: nil, cursor: nil, attempted: [], deletions: [], countsNeed: false)
+        let early = try await scene.run(plan)
+        #expect(!early.output.isComplete && early.output.fetches.isEmpty && scene.tree.text("a") == "same")
+        #expect(early.effects.doubted.contains(path), "what was renamed is looked at again")
+        _ = try await scene.run(ScanStep(paths: early.effects.doubted.sorted()))
+        let late = try await scene.run(plan)
+        #expect(late.output.isComplete && late.output.fetches.isEmpty)
+        #expect(scene.tree.text("a") == nil && scene.tree.text("b") == "same")
+    }
+
     @Test func whatIsDeletedEverywhereGoesFirstHere() async throws {
         let scene = try await StepScene()
         try scene.tree.write("one", to: "d/a")

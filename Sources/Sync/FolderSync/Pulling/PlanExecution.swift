@@ -111,6 +111,8 @@ struct PlanExecution {
             }
         } catch let error as FileAccessError {
             if let kept, let archive { try await folder.onDisk { archive.withdraw(kept) } }
+            // The source may be what is not as the index has it.
+            if case .rename(let from, _, _, _) = step, FailedChange(error.code).needsScan { rescan(from.file.name) }
             guard step.putsSomething else { return failed(name, error) }
             try await obstructed(name, error)
         }
