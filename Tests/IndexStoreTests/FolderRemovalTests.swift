@@ -61,7 +61,7 @@ import Testing
         try await store.beginRemoval(of: music)
         #expect(try await store.folders().map(\.folder) == [Self.other])
         #expect(try await store.search("shared").entries.map(\.folder) == [Self.other])
-        #expect(try await store.localBlocks(hash(1)).map(\.folder) == [Self.other])
+        #expect(try await store.localBlocks(hash(1), in: Self.other, or: [music]).map(\.folder) == [Self.other])
 
         try await store.addFolder(music, newIndexID: IndexID(rawValue: 9))
         #expect(try await store.localIndex(of: music) == .init(indexID: IndexID(rawValue: 9), maxSequence: 0))
@@ -73,7 +73,7 @@ import Testing
         #expect(try await store.global(music, "d/new")?.holders == [alice])
         #expect(try await store.global(music, "d/shared") == nil)
         #expect(try await store.global(Self.other, "d/shared")?.holders == [alice])
-        #expect(try await store.localBlocks(hash(2)).map(\.folder) == [Self.other])
+        #expect(try await store.localBlocks(hash(2), in: Self.other, or: [music]).map(\.folder) == [Self.other])
         #expect(try await Self.count("folder", store) == 2)
         // Each of the two announces what it has to; nothing of the one that went is left.
         #expect(try await Self.count("announcer", store) == 2)
