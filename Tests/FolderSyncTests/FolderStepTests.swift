@@ -4,10 +4,12 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import FileAccess
+import Glibc
 import IndexStore
 import Reconciliation
 import SessionTestKit
 import SyncTestKit
+import Synchronization
 import Testing
 
 @testable import FolderSync
@@ -99,6 +101,29 @@ import Testing
         _ = try await scene.run(ResolveExtraneousStep(paths: ["d", "e"], action: .delete))
         #expect(scene.tree.names() == [".stfolder", ".stignore", "d"])
         #expect(scene.tree.names("d") == ["kept"])
+    }
+
+    /// A disk that nothing can be written to while it is full.
+    private final class FullDisk: DiskInterposer {
+        let isFull = Mutex(false)
+
+        func verdict(on change: DiskChange) -> DiskVerdict {
+            if case .write = change, isFull.withLock({ $0 }) { .fail(ENOSPC) } else { .proceed }
+        }
+    }
+
+    @Test func aFullDiskIsSaidWithoutTheAdviceToDeselect() async throws {
+        let disk = FullDisk()
+        let scene = try await StepScene(ignoring: "!/a\n*\n", mode: .selective, interposer: disk)
+        disk.isFull.withLock { $0 = true }
+        await #expect(throws: FolderError.noSpace(".stignore")) {
+            _ = try await scene.run(DeselectStep(paths: ["a"], local: .free))
+        }
+        #expect(scene.tree.names() == [".stfolder", ".stignore"], "nothing is left of what was written")
+        #expect(scene.tree.text(".stignore") == "!/a\n*\n")
+        disk.isFull.withLock { $0 = false }
+        _ = try await scene.run(DeselectStep(paths: ["a"], local: .free))
+        #expect(scene.tree.text(".stignore") == "*\n")
     }
 
     @Test func aPlanDoesWhatNeedsNoFetchAndNamesTheRest() async throws {

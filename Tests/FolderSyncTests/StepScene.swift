@@ -23,6 +23,7 @@ final class StepScene {
 
     init(
         ignoring patterns: String? = nil, mode: FolderConfiguration.Mode = .full,
+        interposer: (any DiskInterposer)? = nil,
         _ change: (inout FolderConfiguration) -> Void = { _ in }
     ) async throws {
         tree = try TemporaryTree()
@@ -34,7 +35,7 @@ final class StepScene {
         var configuration = FolderConfiguration(
             id: Self.id, path: tree.root.path, mode: mode, devices: [Self.nas])
         change(&configuration)
-        folder = FolderSync.Folder(idle: configuration, of: Self.me, index: index) { tools in
+        folder = FolderSync.Folder(idle: configuration, of: Self.me, index: index, interposer: interposer) { tools in
             // No reading is so soon after a change that the disk's clock could not tell.
             tools.diskTime = { FileTime(seconds: WallTime.now.seconds + 60, nanoseconds: 0) }
             // However long a busy machine takes, all happens at the same moment.

@@ -122,7 +122,12 @@ struct SelectionChangeStep: FolderStep {
     }
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Change {
-        try await folder.withSelection { try await change(folder, &work) }
+        do {
+            return try await folder.withSelection { try await change(folder, &work) }
+        } catch let error as FileAccessError where error.code == .noSpace {
+            // The disk's own error advises to deselect files.
+            throw FolderError.noSpace(FolderPlace.ignoreFile)
+        }
     }
 
     private func change(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Change {

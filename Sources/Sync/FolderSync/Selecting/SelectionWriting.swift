@@ -19,8 +19,8 @@ extension FolderContext {
                     throw FileAccessError(.changedOnDisk, .rename, path: path.text)
                 }
                 let staged = try root.stage(path, resuming: false)
-                try staged.write(file.bytes, at: 0)
                 do {
+                    try staged.write(file.bytes, at: 0)
                     _ = try staged.commit(
                         replacing: status.map { .exactly($0) } ?? .nothing, permissions: nil, modified: nil)
                 } catch {
