@@ -177,9 +177,7 @@ package struct ScanStep: FolderStep {
             let page = try await folder.index.store.localEntries(
                 in: folder.id, flags: .receiveOnlyChanged, after: cursor, limit: FolderIndex.pageLimit)
             let names = page.entries.map(\.file).filter(\.isDeleted).map(\.name)
-            let missing = try await folder.onDisk {
-                try names.filter { try RelativePath($0).flatMap { try root.status(of: $0) } == nil }
-            }
+            let missing = try await folder.onDisk { names.filter { root.isMissing($0) } }
             if !missing.isEmpty {
                 isNone = false
                 try await changes.takeMissing(missing, &work)
@@ -209,6 +207,18 @@ package struct ScanStep: FolderStep {
             work.effects.counts.lastScan = folder.tools.time.wall()
         }
         try await LocalRenames(folder: folder).endMoves(&work)
+    }
+}
+
+extension RootDirectory {
+    /// Whether nothing is there; false where that cannot be told, as behind a link that leads outside.
+    fileprivate func isMissing(_ name: String) -> Bool {
+        guard let path = RelativePath(name) else { return false }
+        do throws(FileAccessError) {
+            return try status(of: path) == nil
+        } catch {
+            return false
+        }
     }
 }
 
