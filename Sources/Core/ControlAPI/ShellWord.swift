@@ -11,4 +11,9 @@ package enum ShellWord {
         guard !isPlain || text.isEmpty else { return text }
         return "'" + text.replacingScalars(["'": #"'\''"#]) + "'"
     }
+
+    /// A command of this program, to be copied.
+    package static func command(_ words: [String]) -> String {
+        (["synctrain"] + words.map(quoted)).joined(separator: " ")
+    }
 }

@@ -144,12 +144,13 @@ struct FolderAddCommand: RunnableCommand {
 
     /// The command for the first of the options that says something else than a folder that is there has; nil if none does.
     private static func change(of known: FolderStatus, label: String?, mode: Mode?, type: Kind?) -> String? {
-        let id = ShellWord.quoted(known.id)
-        if let mode, mode.rawValue != known.mode { return "synctrain folder mode \(id) \(mode.rawValue)" }
-        if let type, type.rawValue != known.type { return "synctrain folder set \(id) type=\(type.rawValue)" }
-        if let label, label != known.label {
-            return "synctrain folder set \(id) \(ShellWord.quoted("label=" + label))"
+        if let mode, mode.rawValue != known.mode {
+            return ShellWord.command(["folder", "mode", known.id, mode.rawValue])
         }
+        if let type, type.rawValue != known.type {
+            return ShellWord.command(["folder", "set", known.id, "type=" + type.rawValue])
+        }
+        if let label, label != known.label { return ShellWord.command(["folder", "set", known.id, "label=" + label]) }
         return nil
     }
 
