@@ -326,7 +326,7 @@ struct CommandLineTests {
         #expect(await online.run("device", "add", "AAAAAAA-B", "--name", "nas", "--address", "tcp://h:1").code == 0)
         #expect(
             online.control?.asked
-                == ["addDevice \(DeviceSettings(id: "AAAAAAA-B", name: "nas", addresses: ["tcp://h:1"]))"])
+                == ["status", "addDevice \(DeviceSettings(id: "AAAAAAA-B", name: "nas", addresses: ["tcp://h:1"]))"])
         #expect(online.edits.current.isEmpty)
         let offline = Scene(control: nil)
         for arguments in [
@@ -561,7 +561,8 @@ struct CommandLineTests {
             statuses: [needing, .sample.needing(.init(), state: "receiving-index"), .sample],
             onEvents: ScriptedControl.ceaselessEvents)
         #expect(await Scene(control: control).run("wait", "docs").code == 0)
-        #expect(control.asked.count { $0 == "status" } == 3)
+        // It is at rest twice in a row.
+        #expect(control.asked.count { $0 == "status" } == 4)
         let late = await Scene(control: ScriptedControl(statuses: [needing])).run("wait", "--timeout", "0")
         #expect(late.code == 7)
         #expect(late.errors == "synctrain: Timed out: docs needs 2 files, 10 B.\n")

@@ -632,7 +632,7 @@ struct FolderListingCommandTests {
                 "  docs:p: no",
                 "  and 2 names more",
             ])
-        folder.state = "halted-marker-missing"
+        (folder.state, folder.text) = ("halted-marker-missing", nil)
         #expect(rendering.folders([folder]).contains { $0.contains("`synctrain folder repair docs`") })
         #expect(!rendering.folders([folder]).contains { $0.contains("folder confirm") })
     }

@@ -38,18 +38,18 @@ import Testing
     }
 
     @Test func whatIsWithdrawnIsGone() async throws {
-        let store = try await TestIndex().store
+        let index = try await TestIndex()
         var numbers: [Int64] = []
         for content in 1...2 as ClosedRange<UInt64> {
             numbers.append(
                 try #require(
-                    try await store.addInvitation(
+                    try await index.store.addInvitation(
                         digest: hash(content), folder: music, role: "read", expires: 100, now: 0)))
         }
-        #expect(try await store.redeemInvitation(numbers[0], by: bob) == .noted)
-        try await store.settleInvitations(stored: [], withdrawn: [numbers[0]])
-        #expect(try await store.redeemInvitation(numbers[0], by: bob) == .gone)
-        #expect(try await store.invitations().map(\.number) == [numbers[1]])
+        #expect(try await index.store.redeemInvitation(numbers[0], by: bob) == .noted)
+        try await index.store.settleInvitations(stored: [], withdrawn: [numbers[0]])
+        #expect(try await index.store.redeemInvitation(numbers[0], by: bob) == .gone)
+        #expect(try await index.store.invitations().map(\.number) == [numbers[1]])
     }
 
     @Test func thereAreNotTooManyAndExpiredOnesGo() async throws {

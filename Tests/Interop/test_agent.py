@@ -36,11 +36,12 @@ def test_init_makes_private_files_and_an_id(lab):
 
 def test_init_refuses_an_address_before_it_makes_anything(lab):
     agent = lab.agent(start=False)
-    for name in ("key.pem", "cert.pem", "config.toml"):
-        os.remove(agent.file(name))
+    key = agent.file("key.pem")
+    for path in (key, agent.file("cert.pem"), agent.file("config.toml")):
+        os.remove(path)
     refused = agent.try_run("init", "--listen", "foo:bar")
     assert refused.returncode == cli.USAGE and b"foo:bar" in refused.stderr and b"config.toml" not in refused.stderr
-    assert not os.path.exists(agent.file("key.pem"))
+    assert not os.path.exists(key)
 
 
 def test_a_second_init_names_what_is_there(lab):

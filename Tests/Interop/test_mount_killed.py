@@ -100,11 +100,12 @@ def test_one_whose_process_is_stopped_is_not_asked(work):
     try:
         assert listed_at(agent, directory)["state"] == "not-answering"
         assert f"kill -CONT {process}" in words_of(agent, directory)
-        assert doctor_says(agent, "mount-answers") == [f"own: the mount on {directory} does not answer."]
+        # It also names mounts of other agents of this user.
+        assert f"own: the mount on {directory} does not answer." in doctor_says(agent, "mount-answers")
     finally:
         os.kill(process, signal.SIGCONT)
     wait_until(lambda: state_at(agent, directory) == "mounted", 10, "it goes on", child=agent)
-    assert doctor_says(agent, "mount-answers") == []
+    assert not any(directory in message for message in doctor_says(agent, "mount-answers"))
     agent.run("unmount", directory)
 
 

@@ -79,7 +79,7 @@ def test_with_a_nas_by_setup(lab, newcomer):
     setup = newcomer.begins_setup(laptop)
     try:
         newcomer.answers_with(setup, "Name of this device [", "laptop")
-        newcomer.answers_with(setup, "the id of the other device", nas.id)
+        newcomer.answers_with(setup, "id of the other device", nas.id)
         newcomer.answers_with(setup, "Its address", f"127.0.0.1:{nas.port}")
         newcomer.answers_with(setup, "A name for it [", "nas")
         setup.expect("to accept this device.")

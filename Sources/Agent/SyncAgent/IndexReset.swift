@@ -1,6 +1,5 @@
 import AgentConfiguration
 import BlockExchange
-import Glibc
 import IndexStore
 
 /// Forgets indexes while no agent runs.
@@ -25,7 +24,7 @@ package enum IndexReset {
     package static func forget(
         folders: [FolderID] = [], devices: [DeviceID] = [], in places: AgentPlaces
     ) async throws {
-        guard access(places.index, F_OK) == 0 else { return }
+        guard IndexStore.isThere(path: places.index) else { return }
         let lock: AgentLock
         do throws(ConfigurationError) {
             lock = try AgentLock.take(places)

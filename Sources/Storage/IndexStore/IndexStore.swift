@@ -128,6 +128,9 @@ package final class IndexStore: Sendable {
             cause: "\(space.free >> 10) KiB are free; \(space.kept >> 10) KiB are kept for changes on this device")
     }
 
+    /// Whether there is an index, readable or not.
+    package static func isThere(path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
     package static func erase(path: String) throws(IndexStoreError) {
         for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {

@@ -262,8 +262,9 @@ package struct FolderOutlook: Sendable {
                 wait(
                     .refusedThere,
                     Phrase("changes made here are refused by \(Self.names(refusing)): this device may only read there"),
-                    nil, Phrase("`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"), refusing
-                ))
+                    nil,
+                    Phrase("`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"),
+                    refusing))
         }
         return waits
     }

@@ -118,7 +118,11 @@ extension Agent {
             changes: changes, ownIntroduction: ownIntroduction, time: setup.time, logger: setup.logger)
     }
 
-    private var finder: FolderFinder { FolderFinder(folders: folders, mounts: mounts) }
+    private var finder: FolderFinder {
+        FolderFinder(folders: folders) { [mounts] in
+            mounts.connected.map(\.greeting).map { .init(id: FolderID($0.folder), path: $0.origin.directory) }
+        }
+    }
 
     private var entries: EntrySource {
         EntrySource(finder: finder, index: index, fetching: fetching, transfers: transfers)

@@ -13,8 +13,8 @@ struct FolderFinder: Sendable {
     }
 
     let folders: FolderRegistry
-    /// Nil where nothing is mounted.
-    var mounts: MountBoard?
+    /// Where which folders are mounted.
+    var mounts: @Sendable () -> [PathResolver.Folder] = { [] }
 
     var all: [Folder] { folders.all }
 
@@ -34,11 +34,9 @@ struct FolderFinder: Sendable {
     func resolve(_ path: PathReference) throws -> (folder: Folder, path: String) {
         let all = all
         let ids = Set(all.map(\.id))
-        let mounts = (mounts?.connected ?? []).map(\.greeting)
-            .map { PathResolver.Folder(id: FolderID($0.folder), path: $0.origin.directory) }
         let resolver = PathResolver(
             folders: all.map { .init(id: $0.id, path: $0.configuration.path) },
-            mounts: mounts.filter { ids.contains($0.id) })
+            mounts: mounts().filter { ids.contains($0.id) })
         let (id, path) = try resolver.resolve(path)
         return (try folder(id.rawValue), path)
     }

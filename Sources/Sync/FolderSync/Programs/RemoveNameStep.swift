@@ -26,9 +26,10 @@ package struct RemoveNameStep: FolderStep {
         }
         let isKnown = facts?.isOnDiskByIndex ?? false
         // Before it goes: what is refused has to be there still.
-        try await folder.requireRemovable(path.text, lost: isKnown ? 1 : 0, isEverywhere: false, &work)
+        try await RemovalGuard(folder: folder).requireRemovable(
+            path.text, lost: isKnown ? 1 : 0, isEverywhere: false, &work)
         try await remove(status, folder)
-        if isKnown { folder.noteRemoved(path.text, &work) }
+        if isKnown { RemovalGuard(folder: folder).noteRemoved(path.text, &work) }
         // While its line is there, so that the deletion is told.
         try await folder.tellRemoval(of: path.text, &work)
         _ = try await ScanStep(paths: [path], judged: path.text).run(folder, &work)
@@ -48,14 +49,17 @@ package struct RemoveNameStep: FolderStep {
     }
 
     private func removeEverywhere(_ folder: FolderContext, _ work: inout FolderWork) async throws {
-        try await folder.requireRemovable(path.text, lost: 1, isEverywhere: true, &work)
+        try await RemovalGuard(folder: folder).requireRemovable(path.text, lost: 1, isEverywhere: true, &work)
         let outcome = try await DeleteEverywhereStep(paths: [path.text]).run(folder, &work)
         guard outcome.staying.isEmpty else { throw ProgramRefusal.changedHere }
-        folder.noteRemoved(path.text, &work)
+        RemovalGuard(folder: folder).noteRemoved(path.text, &work)
     }
 }
 
-extension FolderContext {
+/// Names that programs remove: not more of them than the guard against mass deletions lets.
+struct RemovalGuard {
+    let folder: FolderContext
+
     /// - Parameters:
     ///   - lost: how many names there are less without this one: none if another takes its place.
     ///   - isEverywhere: whether it is one of all names, or of those on this disk.
@@ -63,19 +67,19 @@ extension FolderContext {
     func requireRemovable(
         _ name: String, lost: Int, isEverywhere: Bool, _ work: inout FolderWork
     ) async throws {
-        try requireNoDeletionHalt()
+        try folder.requireNoDeletionHalt()
         guard lost > 0 else { return }
-        let totals = try await index.store.totals(of: id)
+        let totals = try await folder.index.store.totals(of: folder.id)
         let known = Int(clamping: isEverywhere ? totals.global.count : totals.local.count)
         let verdict = work.memory.deletionGuard.verdict(
             gone: [name], lost: lost, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
-            at: tools.time.monotonic())
+            at: folder.tools.time.monotonic())
         if case .massDeletion(let lost, let all) = verdict { throw ProgramRefusal.massDeletion(lost: lost, of: all) }
     }
 
     /// A program has removed a name, as `requireRemovable` let it.
     func noteRemoved(_ name: String, _ work: inout FolderWork) {
-        work.memory.deletionGuard.noted(gone: [name], lost: 1, at: tools.time.monotonic())
+        work.memory.deletionGuard.noted(gone: [name], lost: 1, at: folder.tools.time.monotonic())
     }
 }
 

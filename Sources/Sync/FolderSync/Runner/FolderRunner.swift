@@ -552,41 +552,14 @@ package final class FolderRunner: Sendable {
 
     // MARK: watching
 
-    /// How long a root that cannot be opened is not watched, if nothing else is heard of it: the reason may pass while the folder
-    /// works, as a lack of descriptors does.
-    private static let watchRetry: Duration = .seconds(60)
-
     /// Until cancelled.
     func watch() async {
         guard let watchProgram, boards.places.configuration.isWatched else {
             boards.status.setWatch("off")
             return await Signal().wait()
         }
-        let (places, inbox, status) = (boards.places, boards.inbox, boards.status)
-        while !Task.isCancelled {
-            // The selection need not be readable: that it was mended is what one watches for.
-            guard let root = try? RootDirectory(path: places.configuration.path) else {
-                status.setWatch("off")
-                await rootChanged.wait(atMost: Self.watchRetry, clock: tools.time.clock)
-                continue
-            }
-            let watcher = FolderWatcher(
-                root: root, program: watchProgram,
-                isWatched: { $0.map { places.isWatched($0.text) } ?? true }, clock: tools.time.clock,
-                logger: logger)
-            state.withLock { $0.watcher = watcher }
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { [tools, logger] in
-                    await watcher.run { report in
-                        inbox.take(report, at: tools.time.monotonic())
-                        status.take(report, logger)
-                    }
-                }
-                group.addTask { await self.rootChanged.wait() }
-                await group.next()
-                group.cancelAll()
-            }
-            state.withLock { $0.watcher = nil }
-        }
+        let watch = RootWatch(
+            program: watchProgram, boards: boards, rootChanged: rootChanged, time: tools.time, logger: logger)
+        await watch.run { watcher in state.withLock { $0.watcher = watcher } }
     }
 }
