@@ -234,9 +234,12 @@ struct MissingNames: Sendable {
     /// The version that is the newest once this device has none.
     private func other(_ global: FileInfo, _ facts: NameFacts) async throws -> FileInfo? {
         if !facts.holders.isEmpty { return global }
-        return try await store.standings(in: folder, of: facts.name).map(\.file).first {
+        var found = try await store.standings(in: folder, of: facts.name).map(\.file).first {
             !$0.isDeleted && !$0.isInvalid
         }
+        // As they were announced, without their names.
+        found?.name = facts.name
+        return found
     }
 }
 
