@@ -263,7 +263,8 @@ package struct FolderOutlook: Sendable {
                     .refusedThere,
                     Phrase("changes made here are refused by \(Self.names(refusing)): this device may only read there"),
                     nil,
-                    Phrase("`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"),
+                    Phrase(
+                        "`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"),
                     refusing))
         }
         return waits
