@@ -267,7 +267,7 @@ def test_a_picture_that_nobody_connected_has_says_so_and_comes_later(grid, setti
         page.wait(lambda: tiles(page) == ["old.jpg"], "the tile")
         tile(page, "old.jpg").find_element("css selector", ".name-text").click()
         shows(page, "old.jpg")
-        page.wait_text("dialog.full .preview", "none of the 1 devices that have it is connected", timeout=60)
+        page.wait_text("dialog.full .preview", "the only device that has it is not connected", timeout=60)
         said = page.text("dialog.full .preview")
     finally:
         setting.nas.start()
