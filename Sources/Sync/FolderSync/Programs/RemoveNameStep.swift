@@ -26,8 +26,8 @@ package struct RemoveNameStep: FolderStep {
         }
         let isKnown = facts?.isOnDiskByIndex ?? false
         // Before it goes: what is refused has to be there still.
-        try await RemovalGuard(folder: folder).requireRemovable(
-            path.text, lost: isKnown ? 1 : 0, isEverywhere: false, &work)
+        try folder.requireNoDeletionHalt()
+        if isKnown { try await RemovalGuard(folder: folder).requireRemovable(path.text, isEverywhere: false, &work) }
         try await remove(status, folder)
         if isKnown { RemovalGuard(folder: folder).noteRemoved(path.text, &work) }
         // While its line is there, so that the deletion is told.
@@ -49,7 +49,7 @@ package struct RemoveNameStep: FolderStep {
     }
 
     private func removeEverywhere(_ folder: FolderContext, _ work: inout FolderWork) async throws {
-        try await RemovalGuard(folder: folder).requireRemovable(path.text, lost: 1, isEverywhere: true, &work)
+        try await RemovalGuard(folder: folder).requireRemovable(path.text, isEverywhere: true, &work)
         let outcome = try await DeleteEverywhereStep(paths: [path.text]).run(folder, &work)
         guard outcome.staying.isEmpty else { throw ProgramRefusal.changedHere }
         RemovalGuard(folder: folder).noteRemoved(path.text, &work)
@@ -60,19 +60,14 @@ package struct RemoveNameStep: FolderStep {
 struct RemovalGuard {
     let folder: FolderContext
 
-    /// - Parameters:
-    ///   - lost: how many names there are less without this one: none if another takes its place.
-    ///   - isEverywhere: whether it is one of all names, or of those on this disk.
+    /// - Parameter isEverywhere: whether it is one of all names, or of those on this disk.
     /// - Throws: `FolderHalt` while deletions are held back; `ProgramRefusal.massDeletion` if too many have gone already.
-    func requireRemovable(
-        _ name: String, lost: Int, isEverywhere: Bool, _ work: inout FolderWork
-    ) async throws {
+    func requireRemovable(_ name: String, isEverywhere: Bool, _ work: inout FolderWork) async throws {
         try folder.requireNoDeletionHalt()
-        guard lost > 0 else { return }
         let totals = try await folder.index.store.totals(of: folder.id)
         let known = Int(clamping: isEverywhere ? totals.global.count : totals.local.count)
         let verdict = work.memory.deletionGuard.verdict(
-            gone: [name], lost: lost, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
+            gone: [name], lost: 1, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
             at: folder.tools.time.monotonic())
         if case .massDeletion(let lost, let all) = verdict { throw ProgramRefusal.massDeletion(lost: lost, of: all) }
     }

@@ -29,10 +29,8 @@ package struct RenameNameStep: FolderStep {
         guard let source else { throw ProgramRefusal.absent }
         let facts = try await folder.index.facts(to.text)
         try await check(source, target, facts, folder)
-        // What is replaced is one name less.
-        let isLost = target != nil && facts?.isOnDiskByIndex ?? false
-        try await RemovalGuard(folder: folder).requireRemovable(
-            from.text, lost: isLost ? 1 : 0, isEverywhere: false, &work)
+        // Before anything changes: what is refused has to be as it was. What takes another's place is no deletion.
+        try folder.requireNoDeletionHalt()
         let hadLine = folder.hasLineWhileSpace(from.text)
         let claimed = try await folder.selectingWhileSpace(to.text, &work)
         try await claimed.noteBase(of: to.text, facts, isOnDisk: target != nil, isMeant: isMeant, &work)
@@ -42,7 +40,6 @@ package struct RenameNameStep: FolderStep {
             if let target, target.type == .directory { try root.removeForProgram(to, isDirectory: true) }
             try root.rename(from, to: to, replacing: keepsOther ? .nothing : .anything, durability: .deferred)
         }
-        if isLost { RemovalGuard(folder: claimed).noteRemoved(from.text, &work) }
         try await claimed.tellRemoval(of: from.text, &work)
         // Both at once, so that they are announced as one; while the old name's line is there, so that its end is told.
         _ = try await ScanStep(
