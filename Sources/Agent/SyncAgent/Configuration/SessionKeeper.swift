@@ -47,7 +47,15 @@ struct SessionKeeper: Sendable {
             hasNoFolders: reason == .confirmed || !folders.all.isEmpty,
             hasNoDevices: reason == .confirmed || !devices.all.isEmpty)
         var failure: (any Error)?
-        do { try await invitations.settle(from: old, to: new, in: index) } catch { failure = error }
+        do {
+            try await invitations.settle(from: old, to: new, in: index)
+        } catch {
+            failure = error
+            if reason == .start {
+                folderTools.logger.error("used invitations could not be settled: \(error)")
+                failure = nil
+            }
+        }
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)
