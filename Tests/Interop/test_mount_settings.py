@@ -98,7 +98,8 @@ def test_mounted_whenever_the_agent_starts(films):
         assert result.returncode != 0 and str(os.getpid()).encode() in result.stderr
         assert mount_at(agent, directory)["configured"], "what is in use is neither unmounted nor forgotten"
     agent.run("unmount", "--forget", "archive")
-    assert mount_at(agent, directory) is None and mounted(directory) is None
+    assert mount_at(agent, directory) is None
+    wait_until(lambda: mounted(directory) is None, 10, "its process ends", child=agent)
     assert agent.try_run("unmount", "--forget", directory).returncode == 4
     agent.stop()
     agent.start()
