@@ -167,17 +167,25 @@ struct LinkServerTests {
         }
     }
 
-    @Test func tooManyStreamsAreBusy() async throws {
-        let links = Self.endpoint()
+    /// Reading stops at byte 1000, which `begun` tells, until `letting` finishes.
+    private static func held() -> (
+        control: ScriptedControl, begun: AsyncStream<Void>, letting: AsyncStream<Void>.Continuation
+    ) {
         let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
         let (held, letting) = AsyncStream.makeStream(of: Void.self)
         let control = ScriptedControl(
-            content: Self.content,
+            content: content,
             onRead: { from in
                 guard from == 1000 else { return }
                 beginning.yield()
                 for await _ in held {}
             })
+        return (control, begun, letting)
+    }
+
+    @Test func tooManyStreamsAreBusy() async throws {
+        let links = Self.endpoint()
+        let (control, begun, letting) = Self.held()
         let limits = AgentServer.Limits(requestTime: .minutes(5), streams: 1)
         try await ServerHarness.run(control, limits: limits, links: links) { harness in
             let target = try Self.target(links)
@@ -194,15 +202,7 @@ struct LinkServerTests {
     /// Who holds a link keeps neither the owner nor the holders of other links from reading.
     @Test func aLinkTakesNoMoreThanItsShare() async throws {
         let links = Self.endpoint()
-        let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
-        let (held, letting) = AsyncStream.makeStream(of: Void.self)
-        let control = ScriptedControl(
-            content: Self.content,
-            onRead: { from in
-                guard from == 1000 else { return }
-                beginning.yield()
-                for await _ in held {}
-            })
+        let (control, begun, letting) = Self.held()
         let limits = AgentServer.Limits(requestTime: .minutes(5), streams: 2, linkStreams: 1)
         try await ServerHarness.run(control, limits: limits, links: links) { harness in
             let targets = try [60, 61, 62].map { try Self.target(links, for: $0) }

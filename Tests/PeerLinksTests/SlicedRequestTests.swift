@@ -236,8 +236,8 @@ import Testing
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
                 let ticket = turns.ticket(isBulk: true)
-                try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
-                    try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
+                try await turns.withTurn(atMost: 16 << 10, ticket) { _ in
+                    try await turns.withTurn(atMost: 16 << 10, ticket) { _ in
                         isUnderWay.notify()
                         await isQueued.wait()
                     }
@@ -248,7 +248,7 @@ import Testing
             let tickets = [true, true, false].map { turns.ticket(isBulk: $0) }
             for (count, (index, name)) in [(1, "second"), (0, "first"), (2, "urgent")].enumerated() {
                 group.addTask {
-                    try await turns.withSlice(atMost: 16 << 10, tickets[index]) { _ in order.append(name) }
+                    try await turns.withTurn(atMost: 16 << 10, tickets[index]) { _ in order.append(name) }
                     if order.names.count == 3 { isDone.notify() }
                 }
                 try await yields { turns.waitingCount > count }

@@ -231,7 +231,7 @@ extension AgentFacts {
     /// The codes of what is found of mounts that there are, and not of whether there can be any.
     package static let mountCodes: Set = ["mount-answers", "mount-problem"]
 
-    /// What is found of a mount that does not answer, whoever sees it: the agent, or a program that finds it in the system's list.
+    /// The finding for a mount that does not answer. The agent uses it, and the command line for mounts in the system's list.
     package static func unanswered(folder: String, directory: String, program: String) -> DoctorFinding {
         DoctorFinding(
             .mount, "mount-answers", .warning, subject: directory,

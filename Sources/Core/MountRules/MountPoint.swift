@@ -112,7 +112,7 @@ package struct MountedFolder: Equatable, Sendable {
         }
     }
 
-    /// What libfuse is told of the mount of a folder.
+    /// libfuse's options for the mount of a folder.
     package static func options(folder: String, isWritable: Bool) -> String {
         // Commas divide options, and backslashes escape them. By scalars: a comma with a combining mark divides as well.
         var name = ""

@@ -76,7 +76,7 @@ struct PlanBuilder {
         }
     }
 
-    /// Holds back all of a group of which one is not available.
+    /// Holds back a whole group if one of its files is not available.
     mutating func blockGroups() {
         var obstacles: [FileGroup: String] = [:]
         for (index, item) in items.enumerated() {

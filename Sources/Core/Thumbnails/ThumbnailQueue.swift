@@ -79,7 +79,7 @@ package struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// Contents of which no thumbnail can be made, remembered for a while so that they are not tried over and over.
+/// Contents that give no thumbnail, remembered for a while so that they are not tried over and over.
 /// Pure.
 package struct FailureMemory<Key: Hashable & Sendable>: Sendable {
     private let limit: Int

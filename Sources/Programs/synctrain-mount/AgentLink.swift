@@ -309,7 +309,7 @@ enum Caller {
             return Callers.isDying(
                 status: String(decoding: try KernelFile.read("/proc/\(thread)/status"), as: UTF8.self))
         } catch {
-            // A thread that is gone waits for nothing; one of which nothing can be read just now may.
+            // A thread that is gone waits for nothing. One whose status cannot be read at this moment may still wait.
             return error.isAbsence
         }
     }

@@ -30,7 +30,7 @@ enum FirstRequest {
 
     private static let handlesPrivileges = UInt32(FUSE_HANDLE_KILLPRIV_V2)
 
-    /// Where the flags stand in an answer that is no error.
+    /// The place of the flags in an answer that reports success.
     private static let flags: Range<Int> = {
         let start = MemoryLayout<fuse_out_header>.size + MemoryLayout<fuse_init_out>.offset(of: \.flags)!
         return start..<start + MemoryLayout<UInt32>.size

@@ -54,8 +54,8 @@ extension IndexStore {
 
     /// Forgets a folder and all that was announced of it; one that is not there is no error.
     ///
-    /// From the first transaction on there is no such folder, and it can be added again. Its rows go in many more, which may be
-    /// cancelled or cut off between them: `finishRemovals` removes the rest.
+    /// The first transaction removes the folder itself, which can then be added again. Its rows go in many more. If the task is
+    /// cancelled or the process ends between them, `finishRemovals` removes the remaining ones.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
     package func removeFolder(_ folder: FolderID) async throws {
@@ -105,7 +105,7 @@ extension IndexStore {
         }
     }
 
-    /// All folders, and of which devices something is known in each: what they announced, and what was promised.
+    /// All folders, each with the devices that announced something in it or exchanged promises about it.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
     package func knownDevices() async throws -> [FolderID: Set<DeviceID>] {

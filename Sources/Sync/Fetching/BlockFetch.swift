@@ -21,7 +21,7 @@ package struct FetchEnvironment: Sendable {
     package var seek: @Sendable ([DeviceID]) async -> Bool = { _ in false }
     /// A block's verified bytes from the cache or from a file on this disk, where they may become content of the folder.
     package var localBlock: @Sendable (BlockInfo, FolderID) async -> ByteBuffer?
-    /// Those of some hashes of which `localBlock` may have the block for the folder.
+    /// The hashes whose blocks `localBlock` may have for the folder.
     package var blocksHere: @Sendable ([SHA256Digest], FolderID) async -> Set<SHA256Digest> = { hashes, _ in Set(hashes)
     }
     package var budget: Budget

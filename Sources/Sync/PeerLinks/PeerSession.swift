@@ -188,13 +188,8 @@ package final class PeerSession: BlockSource {
             return try await sliced.run(request)
         }
         guard isBulk, !information.kind.isSlow else { return try await whole(request, byteCount, isUrgent: !isBulk) }
-        do {
-            return try await bulkTurns.withSlice(atMost: byteCount, bulkTurns.ticket(isBulk: true)) { _ in
-                try await whole(request, byteCount, isUrgent: false)
-            }
-        } catch is CancellationError where !Task.isCancelled {
-            // Who is refused a turn without having been cancelled has lost its link.
-            throw RequestError.linkLost
+        return try await bulkTurns.withTurn(atMost: byteCount, bulkTurns.ticket(isBulk: true)) { _ in
+            try await whole(request, byteCount, isUrgent: false)
         }
     }
 

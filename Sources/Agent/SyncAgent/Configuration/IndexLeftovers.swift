@@ -20,15 +20,15 @@ struct IndexLeftovers: Equatable, Sendable {
     var folders: [FolderID] = []
     /// Of the folders that are named.
     var shares: [Share] = []
-    /// Devices of which it is still noted when they were seen.
+    /// Devices whose last contact is still stored.
     var devices: [DeviceID] = []
     /// What is kept because it may be an accident that the configuration names nothing of the kind. Of these folders all is kept.
     var keptFolders: [FolderID] = []
     var keptDevices: Set<DeviceID> = []
 
     /// - Parameters:
-    ///   - known: the folders of the index, and of which devices each has something.
-    ///   - seen: the devices of which it is noted when they were seen.
+    ///   - known: the folders of the index, each with the devices that it stores something about.
+    ///   - seen: the devices whose last contact is stored.
     ///   - added: folders that somebody has just added: what the index has of earlier ones with their ids is not theirs.
     init(
         known: [FolderID: Set<DeviceID>], seen: Set<DeviceID>, in configuration: Configuration,

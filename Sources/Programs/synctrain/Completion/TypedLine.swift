@@ -89,7 +89,7 @@ struct TypedLine: Equatable, Sendable {
         kept = breaks.isEmpty ? 0 : scalars.count
     }
 
-    /// The character that up to three octal digits stand for, which are taken; nil if there are none.
+    /// Takes up to three octal digits from `rest` and returns their character; nil if there are none.
     private static func octal(_ rest: inout ArraySlice<UnicodeScalar>) -> UnicodeScalar? {
         let digits = rest.prefix(3).prefix { ("0"..."7").contains($0) }
         guard let value = UInt8(String(String.UnicodeScalarView(digits)), radix: 8) else { return nil }

@@ -1,4 +1,5 @@
 import BlockExchange
+import Fetching
 import SyncDecisions
 import Synchronization
 
@@ -51,13 +52,15 @@ final class RequestTurns<Window: RequestWindow>: Sendable {
         }
     }
 
-    /// Gets a slice of at most `count` bytes by `body`, which is told how many it may be.
+    /// Asks for at most `count` bytes by `body`, which gets how many it may ask for.
     ///
-    /// Throws `CancellationError` when the task is cancelled or the link has gone before its turn, and what `body` throws.
-    func withSlice<Result: Sendable>(
+    /// - Throws: `RequestError.linkLost` if the link has gone before its turn; `CancellationError`; what `body` throws.
+    func withTurn<Result: Sendable>(
         atMost count: Int, _ ticket: Ticket, _ body: (_ count: Int) async throws -> Result
     ) async throws -> Result {
-        guard let slice = await take(count, ticket) else { throw CancellationError() }
+        guard let slice = await take(count, ticket) else {
+            throw Task.isCancelled ? CancellationError() : RequestError.linkLost
+        }
         do {
             let result = try await body(slice)
             finish { $0.arrived(slice, at: self.now()) }

@@ -34,16 +34,16 @@ struct SlicedRequest: Sendable {
             }
         } catch {
             partials.keep(work.block, as: key)
-            throw turnedAway(error)
+            throw withoutPart(error)
         }
         return work.block.bytes
     }
 
     private func whole(_ request: BlockRequest, _ ticket: RequestTurns<SliceWindow>.Ticket) async throws -> ByteBuffer {
         do {
-            return try await turns.withSlice(atMost: Int(request.size), ticket) { _ in try await ask(request) }
+            return try await turns.withTurn(atMost: Int(request.size), ticket) { _ in try await ask(request) }
         } catch {
-            throw turnedAway(error)
+            throw withoutPart(error)
         }
     }
 
@@ -51,7 +51,7 @@ struct SlicedRequest: Sendable {
         async throws
     {
         while let count = work.unclaimedCount {
-            try await turns.withSlice(atMost: count, ticket) { count in
+            try await turns.withTurn(atMost: count, ticket) { count in
                 // Others may have claimed it meanwhile.
                 guard let range = work.claim(atMost: count) else { return }
                 var slice = request
@@ -73,13 +73,9 @@ struct SlicedRequest: Sendable {
         }
     }
 
-    /// Who is refused a turn without having been cancelled has lost its link.
-    private func turnedAway(_ error: any Error) -> any Error {
-        switch error {
-        case RequestError.cutShort: RequestError.linkLost
-        case is CancellationError where !Task.isCancelled: RequestError.linkLost
-        default: error
-        }
+    /// The part that came has been kept: whoever asked for the block learns only that the link is lost.
+    private func withoutPart(_ error: any Error) -> any Error {
+        if case RequestError.cutShort = error { RequestError.linkLost } else { error }
     }
 
     /// One block, on which some tasks work.

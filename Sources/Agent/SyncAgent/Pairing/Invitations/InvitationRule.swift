@@ -2,10 +2,10 @@ import AgentConfiguration
 import BlockExchange
 import IndexStore
 
-/// What becomes of an invitation that was redeemed when the configuration changes. Pure.
+/// Whether a change of the configuration completes or withdraws an invitation that was used. Pure.
 ///
-/// An invitation stores its device once. What a person says of that device later counts for more: whoever removes, ignores or unshares
-/// it, or changes its role, withdraws the invitation, so that the same code undoes nothing.
+/// An invitation stores its device once. A person's later decision about the device counts for more: removing, ignoring or unsharing it,
+/// or changing its role, withdraws the invitation. The same code then undoes nothing.
 enum InvitationRule {
     enum Outcome: Equatable {
         /// The configuration has what the invitation promised: it changes nothing any more.
