@@ -56,6 +56,20 @@ struct IndexModel {
         return own.status != nil && !own.file.isInvalid && own.file.version == winner(of: name)?.version
     }
 
+    /// Whether that is on this disk, selected or not.
+    func isHere(_ name: String) -> Bool {
+        if isPresent(name) { return true }
+        guard let winner = winner(of: name), !winner.isDeleted, !winner.isInvalid, let own = local[name],
+            own.flags == .ignored, own.status != nil, own.file.version == winner.version
+        else { return false }
+        return Self.isSame(own.file, as: winner)
+    }
+
+    private static func isSame(_ file: FileInfo, as winner: FileInfo) -> Bool {
+        file.kind == winner.kind && file.isDeleted == winner.isDeleted && file.size == winner.size
+            && file.symlinkTarget == winner.symlinkTarget && file.blocks.map(\.hash) == winner.blocks.map(\.hash)
+    }
+
     func sum(below directory: String, of isCounted: (String) -> Bool) -> Aggregate {
         var sum = Aggregate.zero
         for name in names where (directory.isEmpty || name.hasPrefix(directory + "/")) && isCounted(name) {
@@ -68,8 +82,7 @@ struct IndexModel {
         let winner = winner(of: name)
         let holders = (announced[name] ?? [:]).filter { _, file in
             guard let winner, !file.isInvalid, file.version == winner.version else { return false }
-            return file.kind == winner.kind && file.isDeleted == winner.isDeleted && file.size == winner.size
-                && file.symlinkTarget == winner.symlinkTarget && file.blocks.map(\.hash) == winner.blocks.map(\.hash)
+            return Self.isSame(file, as: winner)
         }
         return GlobalEntry(
             folder: music, path: name, file: winner?.withoutBlocks.withoutSequence, holders: holders.keys.sorted(),
@@ -77,7 +90,8 @@ struct IndexModel {
                 LocalEntry(file: own.file.withoutBlocks.withoutSequence, flags: own.flags, status: own.status)
             },
             below: below(name), selected: sum(below: name, of: isSelected), present: sum(below: name, of: isPresent),
-            isSelected: isSelected(name), isVerified: isPresent(name))
+            isSelected: isSelected(name), isVerified: isPresent(name),
+            isHere: isHere(name))
     }
 
     /// Every name that is to be listed, with the directories above it, in the order of a walk.

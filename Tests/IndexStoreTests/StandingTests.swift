@@ -119,6 +119,38 @@ import Testing
         #expect(completion.global == Aggregate(symlinks: 1))
     }
 
+    /// What this device has of a file that it does not select, and whether its newest version is here.
+    static let unselected: [(String, FileInfo, LocalFlags, Bool, Bool)] = [
+        ("fetched", file("d/f", two), .ignored, true, true),
+        ("gone since", file("d/f", two), .ignored, false, false),
+        ("an older version", file("d/f", one), .ignored, true, false),
+        // As a plan leaves it when another device changes the file: see `Reconciler`.
+        ("older bytes under the newest version", file("d/f", two, content: 7), .ignored, true, false),
+        ("bytes that nobody knows", file("d/f", two).asInvalid, .ignored, true, false),
+        ("to be scanned", file("d/f", two), [.ignored, .mustRescan], true, false),
+    ]
+
+    @Test(arguments: unselected.indices) func whatIsHereCountsThoughNotSelected(_ number: Int) async throws {
+        let (label, mine, flags, isOnDisk, isHere) = Self.unselected[number]
+        let index = try await TestIndex()
+        try await index.announce(
+            [directory("d", Self.two), file("d/f", Self.two)], by: alice, ignoring: ["d", "d/f"])
+        let status = FileStatus(inode: 1, changedSeconds: 1, changedNanoseconds: 0)
+        let local = LocalEntry(file: mine, flags: flags, status: isOnDisk ? status : nil)
+        try await index.store.applyLocal(in: music, [.set(local)]) { _ in true }
+        let held = isHere ? Aggregate(files: 1, bytes: 10) : .zero
+        for completion in [
+            try await index.store.completion(of: music), try await index.store.completion(of: music, below: "d"),
+        ] {
+            #expect(completion.here.held == held, "\(label)")
+            if isHere { #expect(completion.here.notKept == .zero, "\(label)") }
+        }
+        let found = try await index.store.search("", filter: NameFilter(place: .here)).entries.map(\.path)
+        #expect(found == (isHere ? ["d/f"] : []), "\(label)")
+        let missing = try await index.store.search("", filter: NameFilter(place: .offline([]))).entries.map(\.path)
+        #expect(missing == (isHere ? [] : ["d/f"]), "\(label)")
+    }
+
     @Test func whoHasToldIsKnown() async throws {
         let index = try await TestIndex()
         try await index.store.setRemoteIndex(of: music, device: bob, to: IndexID(rawValue: 7))

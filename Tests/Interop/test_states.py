@@ -228,6 +228,25 @@ def test_fetch_counts_links(lab):
     assert os.readlink(lab.path("out", "b")) == "a"
 
 
+def test_what_was_fetched_is_found_here(gate):
+    agent = gate.agent
+    gate.let(*FILES)
+    agent.run("fetch", "f:d")
+
+    def here(path):
+        device = next(device for device in agent.document("whereis", path)["devices"] if device["this"])
+        return device["has"], device.get("files"), device.get("bytes")
+    assert here("f:d") == ("complete", 3, 1_001_000) and here("f:d/e") == ("complete", 2, 701_000)
+    assert here("f:") == ("partly", 3, 1_001_000) and here("f:d/a") == ("complete", None, None)
+    assert {entry["path"] for entry in agent.records("search", "--device", "here")} == {"d/a", "d/e/b", "d/e/c"}
+    # Another version elsewhere is not the one here.
+    gate.folder.add("d/a", b"newer")
+    gate.session.send_index("f")
+    wait_until(lambda: here("f:d") == ("partly", 2, 701_000), what="one is out of date")
+    assert {entry["path"] for entry in agent.records("search", "--device", "here")} == {"d/e/b", "d/e/c"}
+    wait_until(lambda: here("f:d/a")[0] in ("older", "other"), what="its own version is told")
+
+
 def test_what_was_fetched_on_purpose_is_not_extraneous(gate):
     agent = gate.agent
     gate.let(*FILES)

@@ -22,11 +22,13 @@ package struct GlobalEntry: Equatable, Sendable {
     package var isSelected: Bool
     /// Whether it is also on this disk, as `present` counts it.
     package var isVerified: Bool
+    /// Whether the winning version is on this disk, selected or not, as the last scan saw it or as it was put there.
+    package var isHere: Bool
 
     package init(
         folder: FolderID, path: String, file: FileInfo?, holders: [DeviceID] = [], local: LocalEntry? = nil,
         below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero, isSelected: Bool = false,
-        isVerified: Bool = false
+        isVerified: Bool = false, isHere: Bool = false
     ) {
         self.folder = folder
         self.path = path
@@ -38,6 +40,7 @@ package struct GlobalEntry: Equatable, Sendable {
         self.present = present
         self.isSelected = isSelected
         self.isVerified = isVerified
+        self.isHere = isHere
     }
 
     /// Whether the name is there for somebody: announced, valid and not deleted.

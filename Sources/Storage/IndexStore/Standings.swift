@@ -15,7 +15,7 @@ package struct DeviceStanding: Equatable, Sendable {
 
 /// How much of a folder one device has.
 package struct DeviceCompletion: Equatable, Sendable {
-    /// In the winner's version, vouched for.
+    /// In the winner's version, vouched for; of this device also what is on its disk and not selected.
     package var held = Aggregate.zero
     /// Known to it in the winner's version and not kept.
     package var notKept = Aggregate.zero
@@ -223,6 +223,8 @@ private struct CompletionReader {
     private let devices: [Int64: DeviceID]
     private let ranges: (global: RawStatement, devices: RawStatement)
     private let entry: RawStatement
+    private let unselected: RawStatement
+    private let reader: IndexReader
 
     /// Of the winner: kind and whether deleted. Of another: whether it has the winner's version, and if it vouches for it;
     /// whether it has the name deleted.
@@ -252,6 +254,14 @@ private struct CompletionReader {
             SELECT \(Self.standing), 1, max(won.size, 0) >> 24, max(won.size, 0) & 16777215
             \(Self.join) \(Self.other) WHERE entry.id = ?1 AND \(Self.winning)
             """)
+        unselected = try RawStatement(
+            database,
+            """
+            SELECT entry.id FROM local CROSS JOIN entry ON entry.id = local.entry
+            WHERE local.entry >= ?1 AND local.entry <= ?2 AND entry.folder = ?3 AND local.inode IS NOT NULL
+                AND local.flags = \(LocalFlags.ignored.rawValue)
+            """)
+        reader = try IndexReader(database, folder: folder)
     }
 
     /// Adds the entries of the folder among the `rangeLimit` numbers from `first` on.
@@ -271,6 +281,7 @@ private struct CompletionReader {
         }
         while try ranges.global.step() { completion.global += try Self.aggregate(ranges.global) }
         while try ranges.devices.step() { try add(ranges.devices, to: &completion) }
+        try addUnselected(from: first, through: last, to: &completion)
         return last
     }
 
@@ -282,6 +293,24 @@ private struct CompletionReader {
             if !isCounted { completion.global += try Self.aggregate(entry) }
             isCounted = true
             try add(entry, to: &completion)
+        }
+        try addUnselected(from: id, through: id, to: &completion)
+    }
+
+    /// What this device has on its disk and does not select, it announces as not kept. It has it all the same.
+    private func addUnselected(from first: Int64, through last: Int64, to completion: inout FolderCompletion) throws {
+        try unselected.bind(1, first)
+        try unselected.bind(2, last)
+        try unselected.bind(3, folder.number)
+        var found: [Int64] = []
+        while try unselected.step() { found.append(unselected.integer(0)) }
+        for id in found {
+            let facts = try reader.winnerAndOwn(of: id)
+            let entry = try reader.entry(id, winner: facts.winner, own: facts.own, path: "")
+            guard entry.isHere, let file = entry.file, !file.version.isEmpty else { continue }
+            let sum = Aggregate(of: file)
+            completion.here.held += sum
+            completion.here.notKept -= sum
         }
     }
 

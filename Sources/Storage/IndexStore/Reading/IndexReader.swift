@@ -85,12 +85,14 @@ final class IndexReader {
         let sums = try sums(below: id)
         var entry = GlobalEntry(
             folder: folder.id, path: path, file: nil, below: sums.below, selected: sums.selected, present: sums.present)
-        if let winning = rows.first(where: { $0.announcer == winner }) {
+        let winning = rows.first { $0.announcer == winner }
+        let mine = rows.first { $0.announcer == Announcement.thisDevice }
+        if let winning {
             entry.file = winning.file
             entry.file?.name = path
             entry.holders = try holders(of: winning, among: rows, for: id)
         }
-        if let mine = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
+        if let mine {
             entry.local = try self.local(mine, of: id, path: path)
         }
         if let file = entry.file {
@@ -100,8 +102,22 @@ final class IndexReader {
             }
             entry.isSelected = itself.selected != .zero
             entry.isVerified = itself.present != .zero
+            entry.isHere = entry.isVerified
+        }
+        if let winning, let mine, let local = entry.local, !entry.isHere, entry.isPresent {
+            entry.isHere = try isHereUnselected(local, mine, winning)
         }
         return entry
+    }
+
+    /// Whether `winning` is on this disk though this device does not select it: it was fetched there, or stayed.
+    ///
+    /// What is not selected takes the version of each winner. So its content decides.
+    private func isHereUnselected(_ local: LocalEntry, _ mine: Announcement, _ winning: Announcement) throws -> Bool {
+        guard local.flags == .ignored, local.status != nil, mine.file.version == winning.file.version else {
+            return false
+        }
+        return try blockLists.isSameContent(mine, winning)
     }
 
     /// The other devices whose valid announcement of `entry` has the version and the content of `winning`, and counts.

@@ -5,7 +5,7 @@ import GRDB
 package struct NameFilter: Hashable, Sendable {
     /// Where the winning version is.
     package enum Place: Hashable, Sendable {
-        /// On this disk, as the last scan saw it.
+        /// On this disk: `GlobalEntry.isHere`.
         case here
         case device(DeviceID)
         /// Neither on one of these devices, which are connected, nor on this disk.
@@ -77,9 +77,9 @@ package struct NameFilter: Hashable, Sendable {
         guard let file = entry.file, entry.isPresent, matches(file) else { return false }
         return switch place {
         case nil: true
-        case .here: entry.isVerified
+        case .here: entry.isHere
         case .device(let device): entry.holders.contains(device)
-        case .offline(let devices): !entry.isVerified && !entry.holders.contains(where: devices.contains)
+        case .offline(let devices): !entry.isHere && !entry.holders.contains(where: devices.contains)
         }
     }
 }

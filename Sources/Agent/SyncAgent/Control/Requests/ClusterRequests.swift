@@ -52,8 +52,9 @@ struct ClusterRequests: RequestGroup {
         let state = try await entries.reader(folder).entry(found).state
         var here = place(configuration.localDevice, .nothing)
         if let local = found.local, local.status != nil, !local.file.isDeleted {
-            here.has = found.isLocalCurrent ? .complete : .other
             here.describe(local.file, against: winner)
+            // What is not selected takes the version of each winner, whatever it is.
+            if local.flags.contains(.ignored), found.isLocalCurrent, !found.isHere { here.has = .other }
         } else if state == .partial || state == .downloading {
             here.has = .partly
         }
@@ -76,12 +77,7 @@ struct ClusterRequests: RequestGroup {
         let completion = try await index.completion(of: folder.id, below: path)
         func place(_ id: DeviceID, _ part: DeviceCompletion?) -> Whereabouts.Device {
             guard let part else { return self.place(id, known.contains(id) ? .nothing : .unknown) }
-            let missing = completion.missing(of: part)
-            let has: Whereabouts.Device.Holding =
-                part.held.count == 0 && part.notKept.count == completion.global.count && part.notKept.count > 0
-                ? .notKept
-                : missing.count == 0 && part.notKept.count == 0 ? .complete : part.held.count > 0 ? .partly : .nothing
-            var place = self.place(id, has)
+            var place = self.place(id, .init(part, of: completion, isThis: id == configuration.localDevice))
             place.files = part.held.fileCount
             place.bytes = part.held.bytes
             return place
@@ -167,6 +163,22 @@ struct ClusterRequests: RequestGroup {
         return CompletionAnswer.Device(
             id: id.description, name: state?.name ?? "", isThis: false, isConnected: state?.session != nil,
             hasIndex: part != nil, held: device.held.asTotals, missing: missing, notKept: device.notKept.asTotals)
+    }
+}
+
+extension Whereabouts.Device.Holding {
+    /// What a device has of a directory.
+    init(_ part: DeviceCompletion, of completion: FolderCompletion, isThis: Bool) {
+        // The index knows the directories on this disk only if they are selected.
+        if isThis, part.held.fileCount > 0, part.held.fileCount == completion.global.fileCount {
+            self = .complete
+        } else if part.held.count == 0, part.notKept.count == completion.global.count, part.notKept.count > 0 {
+            self = .notKept
+        } else if completion.missing(of: part).count == 0, part.notKept.count == 0 {
+            self = .complete
+        } else {
+            self = part.held.count > 0 ? .partly : .nothing
+        }
     }
 }
 
