@@ -267,6 +267,18 @@ struct ClusterCommandTests {
         #expect(lines.contains { $0.contains("up to date") })
     }
 
+    /// As `Timestamp` shows other times: in the zone of who reads them.
+    @Test func theEndOfAPauseIsShownInLocalTime() throws {
+        let end = "2026-11-30T07:15:00Z"
+        var status = AgentStatus.sample
+        let wait = FolderWait(
+            reason: .paused, text: "the folder is paused", remedyText: "`synctrain resume docs` resumes it", until: end)
+        status.folders[0].waits = [try ControlJSON.decode(FolderWait.self, from: ControlJSON.encode(wait))]
+        let lines = StatusRendering(style: Style(hasColor: false, escapesNames: false)).lines(status)
+        let expected = "docs: the folder is paused until \(Timestamp.local(end)); `synctrain resume docs` resumes it"
+        #expect(lines.contains(expected) && !expected.contains("Z"))
+    }
+
     /// A device that has not accepted this one answers and hangs up, again and again: at no moment is that a connection.
     @Test func aDeviceThatHasNotAcceptedThisOneIsNotShownAsConnected() {
         for isConnected in [false, true] {

@@ -69,6 +69,16 @@ import Testing
         }
     }
 
+    /// The end of a pause is no part of the sentence: whoever shows it knows the local time.
+    @Test func aPauseSaysWhenItEndsBesideItsSentence() {
+        var outlook = Self.outlook(Self.status(.paused), [])
+        outlook.pausedUntil = "2026-11-30T07:15:00Z"
+        #expect(outlook.waits.map(\.message) == ["the folder is paused"])
+        #expect(outlook.waits.map(\.until) == ["2026-11-30T07:15:00Z"])
+        outlook.pausedUntil = nil
+        #expect(outlook.waits.map(\.until) == [nil])
+    }
+
     /// Each reason comes of something, so that none is only a word.
     @Test func everyReasonOccurs() {
         var seen: Set<FolderWait.Reason> = []

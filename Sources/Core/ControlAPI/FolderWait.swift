@@ -52,18 +52,21 @@ package struct FolderWait: Codable, Equatable, Sendable {
     package var remedyText: Phrase
     /// Ids of the devices that it is about.
     package var devices: [String]
+    /// When it ends by itself: RFC 3339. The sentence does not say it, so that each client shows it in local time.
+    package var until: String?
     /// How much of what is needed waits for this; nil where that is not known.
     package var files: Int64?
     package var bytes: Int64?
 
     package init(
-        reason: Reason, text: Phrase, remedyText: Phrase, devices: [String] = [], files: Int64? = nil,
-        bytes: Int64? = nil
+        reason: Reason, text: Phrase, remedyText: Phrase, devices: [String] = [], until: String? = nil,
+        files: Int64? = nil, bytes: Int64? = nil
     ) {
         self.reason = reason
         self.text = text
         self.remedyText = remedyText
         self.devices = devices
+        self.until = until
         self.files = files
         self.bytes = bytes
     }
@@ -82,7 +85,7 @@ package struct FolderWait: Codable, Equatable, Sendable {
     /// `remedyText` in English.
     package var remedy: String { remedyText.english }
 
-    enum CodingKeys: String, CodingKey { case reason, message, text, remedy, remedyText, devices, files, bytes }
+    enum CodingKeys: String, CodingKey { case reason, message, text, remedy, remedyText, devices, until, files, bytes }
 
     /// Reads the wait; from an older agent without `text` and `remedyText`.
     ///
@@ -96,6 +99,7 @@ package struct FolderWait: Codable, Equatable, Sendable {
             text: try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)",
             remedyText: try container.decodeIfPresent(Phrase.self, forKey: .remedyText) ?? "\(remedy)",
             devices: try container.decode([String].self, forKey: .devices),
+            until: try container.decodeIfPresent(String.self, forKey: .until),
             files: try container.decodeIfPresent(Int64.self, forKey: .files),
             bytes: try container.decodeIfPresent(Int64.self, forKey: .bytes))
     }
@@ -109,6 +113,7 @@ package struct FolderWait: Codable, Equatable, Sendable {
         try container.encode(remedy, forKey: .remedy)
         try container.encodeIfPresent(remedyText.isVerbatim ? nil : remedyText, forKey: .remedyText)
         try container.encode(devices, forKey: .devices)
+        try container.encodeIfPresent(until, forKey: .until)
         try container.encodeIfPresent(files, forKey: .files)
         try container.encodeIfPresent(bytes, forKey: .bytes)
     }
@@ -116,7 +121,8 @@ package struct FolderWait: Codable, Equatable, Sendable {
     /// The same to a program, whether or not it was read from JSON.
     package static func == (left: FolderWait, right: FolderWait) -> Bool {
         left.reason == right.reason && left.message == right.message && left.remedy == right.remedy
-            && left.devices == right.devices && left.files == right.files && left.bytes == right.bytes
+            && left.devices == right.devices && left.until == right.until && left.files == right.files
+            && left.bytes == right.bytes
     }
 }
 

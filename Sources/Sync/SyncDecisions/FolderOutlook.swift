@@ -98,10 +98,8 @@ package struct FolderOutlook: Sendable {
         if condition == .paused {
             return [
                 FolderWait(
-                    reason: .paused,
-                    text: pausedUntil.map { Phrase("the folder is paused until \($0)") }
-                        ?? Phrase("the folder is paused"),
-                    remedyText: Phrase("`synctrain resume \(ShellWord.quoted(folder))` resumes it"))
+                    reason: .paused, text: Phrase("the folder is paused"),
+                    remedyText: Phrase("`synctrain resume \(ShellWord.quoted(folder))` resumes it"), until: pausedUntil)
             ]
         }
         if condition == .lowSpace {

@@ -71,6 +71,10 @@ extension Phrase {
 
 extension FolderWait {
     /// The same of why a folder waits, and what ends that.
-    var shown: String { text.shown }
+    var shown: String {
+        guard reason == .paused, let until else { return text.shown }
+        return translated("the folder is paused until \(Timestamp.local(until))")
+    }
+
     var shownRemedy: String { remedyText.shown }
 }
