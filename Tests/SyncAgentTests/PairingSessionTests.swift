@@ -38,7 +38,7 @@ struct PairingSessionTests {
         }
 
         func session(
-            address: LinkAddress? = nil, target: PairingTarget? = nil,
+            address: LinkAddress? = nil, target: PairingTarget? = nil, scope: SearchScope = SearchScope(),
             found: @escaping @Sendable (DeviceID) async -> [LinkAddress] = { _ in [] }, folders: [FolderID] = [],
             knowing known: [DeviceID: String] = [:],
             storing: @escaping @Sendable (PairedDevice) async throws -> Void = { _ in }
@@ -54,7 +54,7 @@ struct PairingSessionTests {
                     introduction: { PairingIntroduction(name: "a device", addresses: []) },
                     knownName: { known[$0] },
                     dial: { try await TCPTransport().dial($0, timeout: .seconds(10), install: authenticator.install) },
-                    find: found,
+                    scope: scope, find: found,
                     connect: { _, addresses in
                         var last: any Error = CancellationError()
                         for address in addresses {
@@ -227,6 +227,30 @@ struct PairingSessionTests {
         #expect(error == .pairingFailed)
         #expect(events.contains(.dialling(address: other.description)))
         #expect(events.contains { if case .attemptFailed = $0 { true } else { false } })
+    }
+
+    /// What was not asked is not named, and nothing is searched where there is nothing to ask.
+    @Test(arguments: [
+        (SearchScope(), ["network", "discovery servers"]),
+        (SearchScope(servers: false), ["not found on this network", "discovery servers are off"]),
+        (SearchScope(network: false), ["not found by the discovery servers", "local discovery is off"]),
+        (SearchScope(network: false, servers: false), ["cannot be searched for", "discovery is off", "its address"]),
+    ]) func whatWasAskedIsSaid(scope: SearchScope, parts: [String]) async throws {
+        let device = try Device(clock: ManualClock())
+        let error = ControlError.deviceNotFound(device.identity.device, in: scope)
+        #expect(parts.allSatisfy { error.message.contains($0) }, "\(error.message)")
+        guard scope.isEmpty else { return }
+        let asked = Shared(0)
+        let calling = try device.session(
+            target: .device(device.identity.device), scope: scope,
+            found: { _ in
+                asked.change { $0 += 1 }
+                return []
+            })
+        await calling.dialTarget()
+        #expect(asked.current == 0)
+        #expect(await calling.status.state == .waiting, "the other may still dial")
+        await calling.refuse()
     }
 
     /// A code that nobody answers is there for two minutes; then it is a failure on both, and nothing is stored.

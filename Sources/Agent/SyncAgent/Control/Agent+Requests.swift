@@ -140,17 +140,20 @@ extension Agent {
     }
 
     private var pairingEnvironment: PairingEnvironment {
-        PairingEnvironment(
+        let discovery = configuration.atStart.discovery
+        return PairingEnvironment(
             localDevice: configuration.localDevice, introduction: ownIntroduction,
             knownName: { [configuration] id in configuration.current.devices.first { $0.id == id }.map { $0.name } },
             dial: { [dialer, pairing] in try await dialer.dial($0, install: try pairing.dialling()) },
+            scope: SearchScope(
+                network: self.discovery != nil, servers: discovery.global && !discovery.servers.isEmpty),
             find: { [ways] in await ways.find($0) },
             connect: { [ways, pairing, clock = setup.time.clock] in
                 try await ways.connect(to: $0, at: $1, clock: clock, install: try pairing.dialling()).0
             },
             store: { [pairedDevices] in try await pairedDevices.store($0) },
             paired: { [devices] in await devices.device($0)?.seek() },
-            nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
+            nearby: [self.discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
             time: setup.time, logger: setup.logger)
     }
 

@@ -55,11 +55,28 @@ extension ControlError {
         .timeout, "\(nothingStored): no device started pairing in time. Start again on both devices.", isRetryable: true
     )
 
-    static func deviceNotFound(_ device: DeviceID) -> ControlError {
-        ControlError(
-            .pairingFailed,
-            "\(nothingStored): \(device.shortID) was found neither on this network nor by the discovery servers. Check that its agent "
-                + "runs and is online, or give its address.", isRetryable: true, path: device.description)
+    /// - Parameter scope: where the device was searched for.
+    static func deviceNotFound(_ device: DeviceID, in scope: SearchScope) -> ControlError {
+        let text =
+            switch (scope.network, scope.servers) {
+            case (true, true):
+                Phrase(
+                    "\(nothingStored): \(device.shortID) was found neither on this network nor by the discovery servers. Check that its agent "
+                        + "runs and is online, or give its address.")
+            case (true, false):
+                Phrase(
+                    "\(nothingStored): \(device.shortID) was not found on this network, and discovery servers are off here "
+                        + "(`synctrain network`). Check that its agent runs on this network, or give its address.")
+            case (false, true):
+                Phrase(
+                    "\(nothingStored): \(device.shortID) was not found by the discovery servers, and local discovery is off here "
+                        + "(`synctrain network`). Check that its agent runs and is online, or give its address.")
+            case (false, false):
+                Phrase(
+                    "\(nothingStored): \(device.shortID) cannot be searched for, because discovery is off here (`synctrain network`). "
+                        + "Give its address, or run `synctrain pair` there with an address of this device.")
+            }
+        return ControlError(.pairingFailed, text, isRetryable: !scope.isEmpty, path: device.description)
     }
 
     static let notPairingHere = ControlError(

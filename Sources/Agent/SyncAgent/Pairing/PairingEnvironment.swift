@@ -23,6 +23,16 @@ enum PairingTarget: Sendable, Equatable {
     case device(DeviceID)
 }
 
+/// Where devices are searched for, as the agent was started.
+struct SearchScope: Sendable, Equatable {
+    /// By local discovery.
+    var network = true
+    /// By discovery servers.
+    var servers = true
+
+    var isEmpty: Bool { !network && !servers }
+}
+
 /// What a pairing needs of the agent around it.
 struct PairingEnvironment: Sendable {
     var localDevice: DeviceID
@@ -32,6 +42,8 @@ struct PairingEnvironment: Sendable {
     var knownName: @Sendable (DeviceID) -> String?
     /// Connects for pairing. Throws `LinkError`, `LinkSecurityError` or `CancellationError`.
     var dial: @Sendable (LinkAddress) async throws -> SecureLink
+    /// Where `find` searches.
+    var scope: SearchScope
     /// Where others say that a device is.
     var find: @Sendable (DeviceID) async -> [LinkAddress]
     /// Connects for pairing to a device at one of these addresses. Throws as `dial`.

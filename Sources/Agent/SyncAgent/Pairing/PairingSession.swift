@@ -180,12 +180,18 @@ actor PairingSession {
     private func search(for device: DeviceID) async {
         guard isOpen else { return }
         searched = device
+        guard !environment.scope.isEmpty else {
+            // The other device may still dial this one.
+            let problem = ControlError.deviceNotFound(device, in: environment.scope)
+            searchProblem = problem
+            return tell(.attemptFailed(message: problem.text))
+        }
         tell(.dialling(address: device.description))
         while isOpen, searched == device {
             let addresses = await environment.find(device)
             let problem: ControlError
             if addresses.isEmpty {
-                problem = .deviceNotFound(device)
+                problem = .deviceNotFound(device, in: environment.scope)
             } else {
                 do {
                     let link = try await environment.connect(device, addresses)
