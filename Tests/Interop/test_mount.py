@@ -354,6 +354,20 @@ def test_a_mount_in_the_foreground(setting):
     assert os.listdir(directory) == [] and not mounted(directory)
 
 
+def test_a_mount_in_the_foreground_answers_in_json(setting):
+    lab, _, agent, _, _, _ = setting
+    directory = lab.path("foreground json")
+    process = subprocess.Popen(
+        agent.command("mount", "films", directory, "--foreground", "--json"), stdout=subprocess.PIPE)
+    try:
+        answer = json.loads(process.stdout.readline())
+        assert answer["schema"] == 1 and answer["message"].startswith(f"Mounted films on {directory}")
+        assert mounted(directory)
+    finally:
+        process.terminate()
+    assert process.wait(20) == 0 and process.stdout.read() == b""
+
+
 @pytest.mark.parametrize("place, words", [
     ("inside", "inside the synced folder"), ("full", "is not empty"), ("file", "is not a directory"),
     ("mounted", "already mounted")])

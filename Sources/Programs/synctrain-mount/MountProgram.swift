@@ -8,9 +8,9 @@ import MountRules
 import Synchronization
 import Threads
 
-/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--read-only] [--read-budget BYTES] DIRECTORY`: started by `synctrain mount`.
+/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--said LINE] [--read-only] [--read-budget BYTES] DIRECTORY`: started by `synctrain mount`.
 ///
-/// Says `ready` on the descriptor once the tree can be used, or why it cannot, and runs until it is unmounted or gets SIGTERM. To
+/// Says `ready`, or the line, on the descriptor once the tree can be used, or why it cannot, and runs until it is unmounted or gets SIGTERM. To
 /// another program also why changes are refused, where they are.
 @main
 enum MountProgram {
@@ -30,6 +30,8 @@ enum MountProgram {
         var socket = ""
         var folder = ""
         var ready: CInt = -1
+        /// What is said once the tree can be used.
+        var said = "ready"
         var directory = ""
         var isReadOnly = false
         var readBudget: Int64?
@@ -41,6 +43,7 @@ enum MountProgram {
                 case "--socket": socket = rest.popFirst() ?? ""
                 case "--folder": folder = rest.popFirst() ?? ""
                 case "--ready": ready = rest.popFirst().flatMap { CInt($0) } ?? -1
+                case "--said": said = rest.popFirst() ?? said
                 case "--read-only": isReadOnly = true
                 case "--read-budget": readBudget = rest.popFirst().flatMap { Int64($0) }
                 default: directory = word
@@ -105,7 +108,7 @@ enum MountProgram {
         FirstRequest.answer(raw)
         guardMount(arguments.directory)
         let session = Invalidation.Session(raw: raw)
-        var word = "ready"
+        var word = arguments.said
         if access != .writable, !arguments.isReadOnly {
             if arguments.ready > STDERR_FILENO {
                 word += " " + access.text
@@ -185,7 +188,11 @@ enum MountProgram {
     private static func becomeInstalled() {
         var words = CommandLine.arguments
         // Who started this one has long been told.
-        if let place = words.firstIndex(of: "--ready") { words.removeSubrange(place...min(place + 1, words.count - 1)) }
+        for option in ["--ready", "--said"] {
+            if let place = words.firstIndex(of: option) {
+                words.removeSubrange(place...min(place + 1, words.count - 1))
+            }
+        }
         say("The agent is of another version; this mount is made again by the program that is installed.", -1)
         var vector = words.map { strdup($0) } + [nil]
         // The socket of `auto_unmount` stays open: the helper at its other end unmounts what is there when it closes.

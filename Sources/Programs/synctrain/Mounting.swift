@@ -207,10 +207,11 @@ enum Mounting {
     /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
     /// SIGTERM.
     ///
+    /// - Parameter said: one line that it prints in place of `ready`.
     /// - Throws: `failed` if the program is missing or cannot be started. Otherwise it does not return.
-    static func become(_ places: MountPlaces, _ mount: WantedMount) throws(ControlError) {
+    static func become(_ places: MountPlaces, _ mount: WantedMount, said: String? = nil) throws(ControlError) {
         let executable = try mountProgram()
-        let words = arguments(places, mount, ready: STDOUT_FILENO)
+        let words = arguments(places, mount, ready: STDOUT_FILENO, said: said)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
         // Threads of a pool block signals, and the program would inherit that.
         var none = sigset_t()
@@ -232,9 +233,13 @@ enum Mounting {
         return executable
     }
 
-    /// - Parameter ready: where the program says that it is; nil for nowhere.
-    static func arguments(_ places: MountPlaces, _ mount: WantedMount, ready: CInt?) -> [String] {
-        let words = ["--socket", places.socket, "--folder", mount.folder] + (ready.map { ["--ready", "\($0)"] } ?? [])
+    /// - Parameters:
+    ///   - ready: where the program says that it is; nil for nowhere.
+    ///   - said: what it says; nil for `ready`.
+    static func arguments(_ places: MountPlaces, _ mount: WantedMount, ready: CInt?, said: String? = nil) -> [String] {
+        let words =
+            ["--socket", places.socket, "--folder", mount.folder] + (ready.map { ["--ready", "\($0)"] } ?? [])
+            + (said.map { ["--said", $0] } ?? [])
         let budget = mount.readBudget.map { ["--read-budget", "\($0)"] } ?? []
         return words + (mount.isReadOnly ? ["--read-only"] : []) + budget + [mount.directory]
     }

@@ -101,13 +101,19 @@ struct MountCommand: RunnableCommand {
             folder: place.folder, directory: path, isReadOnly: readOnly,
             readBudget: try readBudget.map(FreeCommand.size))
         let places = MountPlaces(try context.places())
-        if foreground { return try Mounting.become(places, mount) }
+        if foreground {
+            let said = try global.json ? ControlJSON.encode(Confirmation(message: done(place, refusal: nil))) : nil
+            return try Mounting.become(places, mount, said: said.map { String(decoding: $0, as: UTF8.self) })
+        }
         let refusal = try await Mounting.start(places, mount).refusal
+        try context.remark(done: done(place, refusal: refusal))
+    }
+
+    private func done(_ place: Place, refusal: String?) -> String {
         let access = readOnly ? translated(", read-only") : refusal.map { ", " + $0 } ?? ""
-        try context.remark(
-            done: translated(
-                "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(ShellWord.quoted(place.directory))"
-            ))
+        return translated(
+            "Mounted \(place.folder) on \(place.directory)\(access). To unmount: synctrain unmount \(ShellWord.quoted(place.directory))"
+        )
     }
 
     /// Has the agent mount it, now and whenever it starts.
