@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 import Testing
 
 @testable import AgentConfiguration
@@ -167,5 +168,19 @@ import Testing
         #expect(failure { _ = try configuration.device(testDevice(9).description) }?.code == .noSuchDevice)
         #expect(failure { _ = try configuration.device("phone") }?.code == .duplicate)
         #expect(failure { _ = try configuration.folder(FolderID("f")) }?.code == .noSuchFolder)
+    }
+}
+
+@Suite struct DeviceIDErrorTextTests {
+    /// What is wrong with an id can be translated, and says in English what BlockExchange says.
+    @Test(arguments: [DeviceIDError.wrongLength, .wrongCharacter, .wrongCheckCharacter(group: 3)])
+    func isAPhrase(_ error: DeviceIDError) {
+        #expect(error.text.english == error.description)
+        #expect(!Phrase(of: error).isVerbatim)
+    }
+
+    @Test func isPartOfWhatASettingSays() {
+        let problem = ServerSyntax.problem(discoveryServer: "https://192.0.2.1/?id=AAAA")
+        #expect(problem?.arguments.last == .phrase(DeviceIDError.wrongLength.text))
     }
 }

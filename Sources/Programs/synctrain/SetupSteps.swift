@@ -44,7 +44,7 @@ enum SetupDevice {
         } catch {
             if word.contains(where: { ".:/".contains($0) }) { return .pair(address: word) }
             return .problem(
-                translated("\"\(EscapedName.escape(String(line.prefix(80))))\" is not a device id: \(error)"))
+                translated("\"\(EscapedName.escape(String(line.prefix(80))))\" is not a device id: \(error.text)"))
         }
     }
 

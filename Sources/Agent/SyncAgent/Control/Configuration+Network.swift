@@ -102,7 +102,7 @@ extension Configuration {
         } catch {
             guard devices.contains(where: { $0.name == reference }) else {
                 throw ControlError(
-                    .invalidRequest, "`\(reference.prefix(80))` is not a device id: \(error)", path: reference)
+                    .invalidRequest, "`\(reference.prefix(80))` is not a device id: \(error.text)", path: reference)
             }
             return try device(reference).id
         }

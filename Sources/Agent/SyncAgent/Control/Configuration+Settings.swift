@@ -11,10 +11,10 @@ extension Configuration {
     ///   `ConfigurationError` (`noSuchFolder`).
     package func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
         let id: DeviceID
-        do {
+        do throws(DeviceIDError) {
             id = try DeviceID(parsing: settings.id)
         } catch {
-            throw ControlError(.invalidRequest, "\(error)", path: settings.id)
+            throw ControlError(.invalidRequest, error.text, path: settings.id)
         }
         guard id != localDevice else {
             throw ControlError(
@@ -54,8 +54,8 @@ extension Configuration {
         }
         var introducer: DeviceID?
         if let text = share.introducedBy {
-            do { introducer = try DeviceID(parsing: text) } catch {
-                throw ControlError(.invalidRequest, "\(error)", path: text)
+            do throws(DeviceIDError) { introducer = try DeviceID(parsing: text) } catch {
+                throw ControlError(.invalidRequest, error.text, path: text)
             }
         }
         return [.shareFolder(folder, device, introducedBy: introducer)]

@@ -28,7 +28,7 @@ struct FolderOutlookReading: Sendable {
             }
         } catch {
             status.state = FolderState.error.rawValue
-            status.text = "\(error)"
+            status.text = Phrase(of: error)
         }
         let settings = folder.configuration
         let peers = settings.devices.filter { $0 != localDevice }.map { id in

@@ -29,7 +29,7 @@ struct FolderStatusReading: Sendable {
             totals.local -= hidden.present
             refused = try await index.refusedCount(in: folder.id, limit: RefusedReading.limit).count
         } catch {
-            halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
+            halt = FolderHalt(reason: .error, message: Phrase(of: error), isIndexIncomplete: true)
         }
         let need = activity.need
         let state: FolderState =

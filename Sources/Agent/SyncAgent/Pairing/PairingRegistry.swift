@@ -89,7 +89,7 @@ final class PairingRegistry: Sendable {
             linksWhileInviting = try Links(
                 [LinkAuthenticator.pairingProtocol, LinkAuthenticator.invitationProtocol], make)
         } catch {
-            throw ControlError(.failed, "\(error)")
+            throw ControlError(.failed, Phrase(of: error))
         }
         let isFirst = current.withLock { current in
             guard current == nil else { return false }
@@ -159,7 +159,7 @@ final class PairingRegistry: Sendable {
         do {
             return try make(protocols)
         } catch {
-            throw ControlError(.failed, "\(error)")
+            throw ControlError(.failed, Phrase(of: error))
         }
     }
 

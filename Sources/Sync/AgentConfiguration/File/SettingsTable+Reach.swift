@@ -66,7 +66,7 @@ extension SettingsTable {
         do throws(DeviceIDError) {
             return try DeviceID(parsing: text)
         } catch {
-            throw self.error(.invalidValue, key, Phrase("`\(text.prefix(80))` is not a device id: \(error)"))
+            throw self.error(.invalidValue, key, Phrase("`\(text.prefix(80))` is not a device id: \(error.text)"))
         }
     }
 }

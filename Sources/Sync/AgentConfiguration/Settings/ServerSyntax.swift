@@ -97,7 +97,7 @@ enum ServerSyntax {
             _ = try DeviceID(parsing: parameter.value ?? "")
             return nil
         } catch {
-            return Phrase("the id in `\(text.prefix(120))` is not a device id: \(error)")
+            return Phrase("the id in `\(text.prefix(120))` is not a device id: \(error.text)")
         }
     }
 

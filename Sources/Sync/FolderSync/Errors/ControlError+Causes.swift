@@ -23,7 +23,7 @@ extension ControlError {
         case let error as FolderHalt: self.init(error, path: path)
         case let error as ScanError: self.init(error, path: path)
         case let error as FetchError: self.init(error, path: path)
-        default: self.init(.failed, "\(error)", path: path)
+        default: self.init(.failed, Phrase(of: error), path: path)
         }
     }
 }

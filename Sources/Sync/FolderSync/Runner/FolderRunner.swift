@@ -234,7 +234,7 @@ package final class FolderRunner: Sendable {
         let halt =
             error as? FolderHalt
             ?? FolderHalt(
-                reason: .error, message: "\(error)",
+                reason: .error, message: Phrase(of: error),
                 isIndexIncomplete: (error as? IndexStoreError)?.isAboutStoring ?? false)
         if boards.status.snapshot.halt != halt { logger.error("\(halt.message)") }
         boards.status.set(halt: halt)

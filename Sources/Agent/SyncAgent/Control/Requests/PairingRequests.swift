@@ -43,7 +43,7 @@ struct PairingRequests: RequestGroup {
                 throw ControlError(
                     .invalidRequest,
                     text.utf8.count >= 49
-                        ? "\(error)"
+                        ? error.text
                         : "\(text) is neither a device id nor an address; use 192.168.1.5, nas.local or nas:22000",
                     path: text)
             }
