@@ -35,6 +35,20 @@ def test_fetch_of_every_file_to_a_directory(setting):
     assert harness.walk(local) == {}, "with -o nothing lands in the folder"
 
 
+def test_two_of_one_name_are_not_fetched_into_one_directory(setting):
+    lab, node, agent, root, _ = setting
+    for name in ("twins/a/x.txt", "twins/b/x.txt"):
+        harness.write(os.path.join(root, name), name.encode())
+    node.scan("docs")
+    agent.wait_entry("docs:twins/b/x.txt", lambda entry: entry is not None)
+    out = lab.path("twins")
+    result = agent.try_run("fetch", "docs:twins/a/x.txt", "docs:twins/b/x.txt", "-o", out)
+    assert result.returncode != 0 and not os.path.exists(out), "nothing is made before"
+    assert b"docs:twins/a/x.txt and docs:twins/b/x.txt" in result.stderr
+    agent.run("fetch", "docs:twins/a/x.txt", "docs:odd/300-KiB", "docs:twins/a/x.txt", "-o", out)
+    assert set(os.listdir(out)) == {"x.txt", "300-KiB"} and harness.read(os.path.join(out, "x.txt")) == b"twins/a/x.txt"
+
+
 def test_fetch_in_place(setting):
     _, node, agent, root, local = setting
     agent.run("fetch", "docs:odd", timeout=60)

@@ -73,21 +73,17 @@ struct FetchRequests: RequestGroup {
             roots[0].output = FetchTarget(root: try await openRoot(directory, creating: false), path: name)
             return
         }
+        if isOne, let root = roots.first, root.entry.isDirectory {
+            roots[0].outputRoot = try await openRoot(clean, creating: true)
+            return
+        }
+        let outputs = try FetchOutput.distinct(
+            roots.map { FetchOutput(folder: $0.folder.id, path: $0.entry.path) }, below: clean)
+        // Of what was given twice, the first one is left.
+        roots = outputs.map { roots[$0.index] }
         let root = try await openRoot(clean, creating: true)
-        for index in roots.indices {
-            let name = RelativePath(roots[index].entry.path)?.name
-            guard isOne, roots[index].entry.isDirectory else {
-                let fallback = RelativePath(roots[index].folder.id.rawValue)
-                guard let path = name.flatMap({ RelativePath($0) }) ?? fallback else {
-                    throw ControlError(
-                        .invalidRequest,
-                        "the folder \(roots[index].folder.id) has an id that cannot be a directory name; fetch it alone"
-                    )
-                }
-                roots[index].output = FetchTarget(root: root, path: path)
-                continue
-            }
-            roots[index].outputRoot = root
+        for (index, output) in outputs.enumerated() {
+            roots[index].output = FetchTarget(root: root, path: output.name)
         }
     }
 
@@ -102,5 +98,45 @@ struct FetchRequests: RequestGroup {
         } catch let error as FileAccessError {
             throw ControlError(error, path: path)
         }
+    }
+}
+
+/// One of several things that are fetched into a directory, each under its own name. Pure.
+struct FetchOutput {
+    var folder: FolderID
+    /// Relative to the folder's root; empty for the root itself.
+    var path: String
+
+    /// Under which name each goes into `directory`. What is given twice is there once.
+    ///
+    /// - Returns: the name of each, and where it is in `outputs`.
+    /// - Throws: `ControlError` (`invalidRequest`) where two have one name, as one would overwrite the other, and for a folder
+    ///   whose id is no name.
+    static func distinct(
+        _ outputs: [FetchOutput], below directory: String
+    ) throws(ControlError) -> [(index: Int, name: RelativePath)] {
+        // By bytes: for Swift, texts that only look alike are equal.
+        var first: [[UInt8]: FetchOutput] = [:]
+        var names: [(index: Int, name: RelativePath)] = []
+        for (index, output) in outputs.enumerated() {
+            let own = RelativePath(output.path).flatMap { RelativePath($0.name) }
+            guard let name = own ?? RelativePath(output.folder.rawValue) else {
+                throw ControlError(
+                    .invalidRequest,
+                    "the folder \(output.folder) has an id that cannot be a directory name; fetch it alone")
+            }
+            guard let other = first[Array(name.text.utf8)] else {
+                first[Array(name.text.utf8)] = output
+                names.append((index, name))
+                continue
+            }
+            guard other.folder == output.folder, other.path.utf8.elementsEqual(output.path.utf8) else {
+                throw ControlError(
+                    .invalidRequest,
+                    "\(other.folder):\(other.path) and \(output.folder):\(output.path) would both become \(directory)/\(name); "
+                        + "fetch them one by one, each with an output of its own", path: output.path)
+            }
+        }
+        return names
     }
 }
