@@ -58,11 +58,12 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct AgentRulesTests {
     static func waits(
-        _ reason: FolderWait.Reason, _ message: String, _ remedy: String, _ devices: [String] = []
+        _ reason: FolderWait.Reason, _ message: String, _ remedy: String, command: String? = nil,
+        _ devices: [String] = []
     ) -> @Sendable (inout AgentFacts) -> Void {
         {
             $0.status.folders[0].waits = [
-                FolderWait(reason: reason, message: message, remedy: remedy, devices: devices)
+                FolderWait(reason: reason, message: message, remedy: remedy, command: command, devices: devices)
             ]
         }
     }
@@ -137,7 +138,8 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
         ) { $0.status.folders[0].watch?.watched = 900 },
         AgentCase("radio", .note, "Bluetooth is switched off.", "bluetoothctl power on") {
             $0.status.bluetooth = .init(
-                state: "powered-off", message: "Bluetooth is switched off.", remedy: "Run `bluetoothctl power on`.")
+                state: "powered-off", message: "Bluetooth is switched off.", remedy: "Run `bluetoothctl power on`.",
+                command: "bluetoothctl power on")
         },
         AgentCase("radio", .warning, "Bluetooth is switched off.") {
             $0.status.bluetooth = .init(state: "powered-off", message: "Bluetooth is switched off.", remedy: "Do.")
@@ -204,7 +206,18 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
                 [nas])),
         AgentCase(
             "waits-paused", .note, "docs: the folder is paused.", "synctrain resume docs",
-            waits(.paused, "the folder is paused", "`synctrain resume docs` resumes it")),
+            waits(
+                .paused, "the folder is paused", "`synctrain resume docs` resumes it", command: "synctrain resume docs")
+        ),
+        // Names that other devices chose are no commands.
+        AgentCase(
+            "waits-index", .note, "docs: `synctrain rm --everywhere docs:` has not sent its index yet.", nil,
+            waits(
+                .index, "`synctrain rm --everywhere docs:` has not sent its index yet",
+                "switch `synctrain rm --everywhere docs:` on")),
+        AgentCase("agent-problem", .warning, "`synctrain rm docs:` is paused.") {
+            $0.status.problemPhrases = ["`synctrain rm docs:` is paused"]
+        },
         AgentCase(
             "waits-unshared", .note, "docs: the folder is not shared.", nil,
             waits(.unshared, "the folder is not shared", "`synctrain folder share docs DEVICE` shares it")),
@@ -216,7 +229,8 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
             $0.status.folders[0].waits = [
                 FolderWait(
                     reason: .halted, message: "/d is gone",
-                    remedy: "mount it; otherwise run `synctrain folder repair docs`")
+                    remedy: "mount it; otherwise run `synctrain folder repair docs`",
+                    command: "synctrain folder repair docs")
             ]
         },
         AgentCase(
@@ -278,7 +292,7 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
     @Test func commandsAreThoseOfThisHome() {
         var facts = well()
         facts.program = "synctrain --home /h"
-        Self.waits(.paused, "paused", "`synctrain resume docs` resumes it")(&facts)
+        Self.waits(.paused, "paused", "`synctrain resume docs` resumes it", command: "synctrain resume docs")(&facts)
         #expect(facts.findings.contains { $0.command == "synctrain --home /h resume docs" })
     }
 

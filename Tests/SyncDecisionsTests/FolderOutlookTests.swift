@@ -79,6 +79,40 @@ import Testing
         #expect(outlook.waits.map(\.until) == [nil])
     }
 
+    /// Whatever other devices and folders are called, a command is one of these, with names as words of a shell.
+    @Test(arguments: states) func commandsAreNotReadFromNames(_ state: FolderState) {
+        let name = "`synctrain rm --everywhere docs:`"
+        let folder = "x`synctrain reset index`"
+        let device = "synctrain resume --device '\(name)'"
+        let known = Set(
+            ["resume", "folder repair", "folder confirm", "folder override", "folder revert", "scan"].map {
+                "synctrain \($0) '\(folder)'"
+            } + [device, "synctrain device list", "synctrain status", "synctrain fetch"])
+        for peer in Self.peers {
+            var peer = peer
+            (peer.name, peer.refuses) = (name, true)
+            for holders in [[], [Self.nas]] {
+                var outlook = Self.outlook(
+                    Self.status(state, need: .init(files: 1)), [peer],
+                    [FolderOutlook.Lack(holders: holders, files: 1, bytes: 5)])
+                (outlook.folder, outlook.untaken, outlook.unsent) = (folder, 1, 1)
+                for wait in outlook.waits {
+                    #expect(wait.command.map(known.contains) ?? true, "\(wait.command ?? "")")
+                }
+            }
+        }
+    }
+
+    /// A command that is to be completed is none.
+    @Test func commandsAreComplete() {
+        var outlook = Self.outlook(Self.status(.idle), [])
+        #expect(outlook.waits.map(\.command) == [nil], "unshared: which device, only the user knows")
+        outlook = Self.outlook(Self.status(.paused), [])
+        #expect(outlook.waits.map(\.command) == ["synctrain resume docs"])
+        outlook = Self.outlook(Self.status(.haltedRootEmptied), [])
+        #expect(outlook.waits.map(\.command) == ["synctrain folder confirm docs"])
+    }
+
     /// Each reason comes of something, so that none is only a word.
     @Test func everyReasonOccurs() {
         var seen: Set<FolderWait.Reason> = []

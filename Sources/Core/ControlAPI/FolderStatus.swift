@@ -71,11 +71,16 @@ package struct FolderStatus: Equatable, Sendable {
         /// Why, and what to do; `text` is what it was made of.
         package private(set) var message: String
         package private(set) var text: Phrase?
+        /// What to do as a command for a shell, where there is one that is complete.
+        package var command: String?
         /// `bluetooth`, `metered` or `battery`; nil of an agent that knows only the first.
         package var reason: String?
 
-        package init(files: Int64, bytes: Int64, message: Phrase, reason: String? = nil) {
+        package init(
+            files: Int64, bytes: Int64, message: Phrase, command: String? = nil, reason: String? = nil
+        ) {
             self.reason = reason
+            self.command = command
             self.files = files
             self.bytes = bytes
             self.message = message.english

@@ -50,6 +50,8 @@ package struct FolderWait: Codable, Equatable, Sendable {
     package var text: Phrase
     /// What ends it, as a sentence; never empty.
     package var remedyText: Phrase
+    /// The same as a command for a shell, where there is one that is complete.
+    package var command: String?
     /// Ids of the devices that it is about.
     package var devices: [String]
     /// When it ends by itself: RFC 3339. The sentence does not say it, so that each client shows it in local time.
@@ -59,12 +61,14 @@ package struct FolderWait: Codable, Equatable, Sendable {
     package var bytes: Int64?
 
     package init(
-        reason: Reason, text: Phrase, remedyText: Phrase, devices: [String] = [], until: String? = nil,
+        reason: Reason, text: Phrase, remedyText: Phrase, command: String? = nil, devices: [String] = [],
+        until: String? = nil,
         files: Int64? = nil, bytes: Int64? = nil
     ) {
         self.reason = reason
         self.text = text
         self.remedyText = remedyText
+        self.command = command
         self.devices = devices
         self.until = until
         self.files = files
@@ -73,11 +77,12 @@ package struct FolderWait: Codable, Equatable, Sendable {
 
     /// Of sentences that the catalogue does not have.
     package init(
-        reason: Reason, message: String, remedy: String, devices: [String] = [], files: Int64? = nil,
-        bytes: Int64? = nil
+        reason: Reason, message: String, remedy: String, command: String? = nil, devices: [String] = [],
+        files: Int64? = nil, bytes: Int64? = nil
     ) {
         self.init(
-            reason: reason, text: "\(message)", remedyText: "\(remedy)", devices: devices, files: files, bytes: bytes)
+            reason: reason, text: "\(message)", remedyText: "\(remedy)", command: command, devices: devices,
+            files: files, bytes: bytes)
     }
 
     /// `text` in English.
@@ -85,7 +90,9 @@ package struct FolderWait: Codable, Equatable, Sendable {
     /// `remedyText` in English.
     package var remedy: String { remedyText.english }
 
-    enum CodingKeys: String, CodingKey { case reason, message, text, remedy, remedyText, devices, until, files, bytes }
+    enum CodingKeys: String, CodingKey {
+        case reason, message, text, remedy, remedyText, command, devices, until, files, bytes
+    }
 
     /// Reads the wait; from an older agent without `text` and `remedyText`.
     ///
@@ -98,6 +105,7 @@ package struct FolderWait: Codable, Equatable, Sendable {
             reason: try container.decode(Reason.self, forKey: .reason),
             text: try container.decodeIfPresent(Phrase.self, forKey: .text) ?? "\(message)",
             remedyText: try container.decodeIfPresent(Phrase.self, forKey: .remedyText) ?? "\(remedy)",
+            command: try container.decodeIfPresent(String.self, forKey: .command),
             devices: try container.decode([String].self, forKey: .devices),
             until: try container.decodeIfPresent(String.self, forKey: .until),
             files: try container.decodeIfPresent(Int64.self, forKey: .files),
@@ -112,6 +120,7 @@ package struct FolderWait: Codable, Equatable, Sendable {
         try container.encodeIfPresent(text.isVerbatim ? nil : text, forKey: .text)
         try container.encode(remedy, forKey: .remedy)
         try container.encodeIfPresent(remedyText.isVerbatim ? nil : remedyText, forKey: .remedyText)
+        try container.encodeIfPresent(command, forKey: .command)
         try container.encode(devices, forKey: .devices)
         try container.encodeIfPresent(until, forKey: .until)
         try container.encodeIfPresent(files, forKey: .files)
@@ -121,7 +130,8 @@ package struct FolderWait: Codable, Equatable, Sendable {
     /// The same to a program, whether or not it was read from JSON.
     package static func == (left: FolderWait, right: FolderWait) -> Bool {
         left.reason == right.reason && left.message == right.message && left.remedy == right.remedy
-            && left.devices == right.devices && left.until == right.until && left.files == right.files
+            && left.command == right.command && left.devices == right.devices && left.until == right.until
+            && left.files == right.files
             && left.bytes == right.bytes
     }
 }

@@ -82,6 +82,8 @@ package struct RadioStatus: Codable, Equatable, Sendable {
     /// What to do, as a sentence; nil if nothing is the matter. `remedyText` is what it was made of.
     package private(set) var remedy: String?
     package private(set) var remedyText: Phrase?
+    /// The same as a command for a shell, where there is one that is complete.
+    package var command: String?
     /// `hci0`; nil while there is none.
     package var adapter: String?
     /// Of the adapter.
@@ -90,14 +92,15 @@ package struct RadioStatus: Codable, Equatable, Sendable {
     package var isAdvertising: Bool
 
     package init(
-        state: String, message: Phrase, remedy: Phrase? = nil, adapter: String? = nil, address: String? = nil,
-        isAdvertising: Bool = false
+        state: String, message: Phrase, remedy: Phrase? = nil, command: String? = nil, adapter: String? = nil,
+        address: String? = nil, isAdvertising: Bool = false
     ) {
         self.state = state
         self.message = message.english
         text = message.unlessVerbatim
         self.remedy = remedy?.english
         remedyText = remedy?.unlessVerbatim
+        self.command = command
         self.adapter = adapter
         self.address = address
         self.isAdvertising = isAdvertising

@@ -88,8 +88,7 @@ extension AgentFacts {
         findings += status.problemPhrases.filter { !thumbnailProblems.contains($0.english) }.map { problem in
             DoctorFinding(
                 .network, "agent-problem", .warning, subject: problem.english, problem.sentence,
-                why: Phrase("A part of the agent does not work."), remedy: Phrase("The message says what helps."),
-                command: Words.command(in: problem.english, program: program))
+                why: Phrase("A part of the agent does not work."), remedy: Phrase("The message says what helps."))
         }
         findings += reach.servers.map(about) + aboutRelays
         if !reach.routers.isEmpty {
@@ -164,8 +163,7 @@ extension AgentFacts {
                 unwatched(watch, folder.id),
                 why: Phrase("Changes there are found by the next scan only."),
                 remedy: isOverLimit ? Phrase("Allow this user more watches.") : Phrase("The message says what helps."),
-                command: isOverLimit
-                    ? raise(watched) : watch.message.flatMap { Words.command(in: $0, program: program) })
+                command: isOverLimit ? raise(watched) : nil)
         }
         guard let inotify else { return findings }
         let share = Phrase(
@@ -214,7 +212,7 @@ extension AgentFacts {
                 why: isUsed
                     ? Phrase("Devices that are reached over Bluetooth cannot connect.")
                     : Phrase("Nearby devices cannot be found by radio."),
-                remedy: remedy.sentence, command: Words.quotedCommand(in: remedy.english))
+                remedy: remedy.sentence, command: radio.command)
         ]
     }
 

@@ -53,7 +53,7 @@ extension AgentFacts {
                     ?? "\(folder.id): \(Words.state(folder)).",
                 why: Phrase("Nothing is synced in it until that is settled."),
                 remedy: wait?.remedyText.sentence ?? Phrase("Remove the cause in the message."),
-                command: wait.flatMap { Words.command(in: $0.remedy, program: program) })
+                command: wait?.command.map { Words.command($0, program: program) })
         ]
     }
 
@@ -70,7 +70,7 @@ extension AgentFacts {
         return DoctorFinding(
             .folders, "waits-\(wait.reason.rawValue)", state, subject: folder.id,
             "\(folder.id): \(wait.text.ended)", why: why(wait.reason), remedy: wait.remedyText.sentence,
-            command: Words.command(in: wait.remedy, program: program),
+            command: wait.command.map { Words.command($0, program: program) },
             details: wait.devices.map { "\(name($0)): \($0)" })
     }
 

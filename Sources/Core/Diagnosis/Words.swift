@@ -51,23 +51,9 @@ enum Words {
         return "\(whole + (rest > 0 ? 1 : 0))MiB"
     }
 
-    /// Whatever a text quotes first; nil if it quotes nothing.
-    static func quotedCommand(in text: String) -> String? {
-        let parts = text.split(separator: "`", omittingEmptySubsequences: false)
-        return parts.count > 2 ? String(parts[1]) : nil
-    }
-
-    /// The first command of this program that a text quotes; nil if it quotes none, or one with a word to fill in.
-    static func command(in text: String, program: String) -> String? {
-        for part in text.split(separator: "`", omittingEmptySubsequences: false).enumerated() where part.offset % 2 == 1
-        {
-            guard part.element.hasPrefix("synctrain ") else { continue }
-            let words = part.element.split(separator: " ").dropFirst()
-            let isComplete = words.allSatisfy { word in
-                !(word.count > 1 && word.allSatisfy { $0.isUppercase || $0 == ":" || $0 == "/" })
-            }
-            return isComplete ? program + part.element.dropFirst("synctrain".count) : nil
-        }
-        return nil
+    /// A command of this program as it is typed for another home: `synctrain --home /h resume docs`.
+    static func command(_ command: String, program: String) -> String {
+        guard command.hasPrefix("synctrain ") else { return command }
+        return program + command.dropFirst("synctrain".count)
     }
 }

@@ -144,14 +144,15 @@ struct BluetoothFacts: Equatable, Sendable {
         case .lost(let reason):
             return BluetoothState(
                 .noBus, "The system bus cannot be reached (\(reason)).",
-                remedy: "Bluetooth needs D-Bus: see `systemctl status dbus`.")
+                remedy: "Bluetooth needs D-Bus: see `systemctl status dbus`.", command: "systemctl status dbus")
         case .connected: break
         }
         guard isWatching else { return BluetoothState(.starting, "Looking for Bluetooth.") }
         guard owner != nil else {
             return BluetoothState(
                 .noService, "bluetoothd is not running.",
-                remedy: "Install the package bluez if it is missing, then `systemctl enable --now bluetooth`.")
+                remedy: "Install the package bluez if it is missing, then `systemctl enable --now bluetooth`.",
+                command: "systemctl enable --now bluetooth")
         }
         if let refusal, refusal.isDenied, !isLoaded { return Self.denied(refusal) }
         guard isLoaded else { return BluetoothState(.starting, "Looking for Bluetooth.") }
@@ -162,6 +163,7 @@ struct BluetoothFacts: Equatable, Sendable {
                 .notAdvertising, "Other devices cannot find this one: \(refusal.message).",
                 remedy: refusal.isDenied
                     ? Self.permissionRemedy : "See `journalctl -u bluetooth`; the agent retries periodically.",
+                command: refusal.isDenied ? nil : "journalctl -u bluetooth",
                 adapter: adapter.name, address: adapter.address)
         }
         return BluetoothState(
@@ -188,7 +190,8 @@ struct BluetoothFacts: Equatable, Sendable {
         }
         return BluetoothState(
             .noAdapter, "This machine has no Bluetooth adapter.",
-            remedy: "Plug one in; if it has one, check `dmesg | grep -i bluetooth` for missing firmware.")
+            remedy: "Plug one in; if it has one, check `dmesg | grep -i bluetooth` for missing firmware.",
+            command: "dmesg | grep -i bluetooth")
     }
 
     private func unpowered(_ adapter: ObjectTree.Adapter) -> BluetoothState {
@@ -196,6 +199,7 @@ struct BluetoothFacts: Equatable, Sendable {
         return BluetoothState(
             .poweredOff, "The Bluetooth adapter \(adapter.name) is switched off.",
             remedy: "Switch Bluetooth on in the desktop's settings, or with `bluetoothctl power on`.",
+            command: "bluetoothctl power on",
             adapter: adapter.name, address: adapter.address)
     }
 
@@ -205,6 +209,7 @@ struct BluetoothFacts: Equatable, Sendable {
             blocks.byHardware
                 ? "A hardware switch has turned Bluetooth off." : "Bluetooth is blocked, as in airplane mode.",
             remedy: blocks.byHardware ? "Use the radio switch or key." : "`rfkill unblock bluetooth`",
+            command: blocks.byHardware ? nil : "rfkill unblock bluetooth",
             adapter: adapter?.name, address: adapter?.address)
     }
 }

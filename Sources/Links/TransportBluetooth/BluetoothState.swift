@@ -26,6 +26,8 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     package var text: Phrase
     /// What the user can do, as a sentence; nil when nothing needs to be done.
     package var remedyText: Phrase?
+    /// The same as a command for a shell, where there is one that is complete.
+    package var command: String?
     /// `hci0`; nil while there is none.
     package var adapter: String?
     package var address: BluetoothAddress?
@@ -33,12 +35,13 @@ package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     package var isAdvertising: Bool
 
     package init(
-        _ code: Code, _ text: Phrase, remedy: Phrase? = nil, adapter: String? = nil,
+        _ code: Code, _ text: Phrase, remedy: Phrase? = nil, command: String? = nil, adapter: String? = nil,
         address: BluetoothAddress? = nil, isAdvertising: Bool = false
     ) {
         self.code = code
         self.text = text
         remedyText = remedy
+        self.command = command
         self.adapter = adapter
         self.address = address
         self.isAdvertising = isAdvertising

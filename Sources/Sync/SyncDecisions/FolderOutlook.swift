@@ -99,7 +99,8 @@ package struct FolderOutlook: Sendable {
             return [
                 FolderWait(
                     reason: .paused, text: Phrase("the folder is paused"),
-                    remedyText: Phrase("`synctrain resume \(ShellWord.quoted(folder))` resumes it"), until: pausedUntil)
+                    remedyText: Phrase("`synctrain resume \(ShellWord.quoted(folder))` resumes it"),
+                    command: ShellWord.command(["resume", folder]), until: pausedUntil)
             ]
         }
         if condition == .lowSpace {
@@ -115,7 +116,7 @@ package struct FolderOutlook: Sendable {
             return [
                 wait(
                     .halted, status.text ?? Phrase("the folder cannot sync"),
-                    nil, remedy)
+                    nil, remedy.text, remedy.command)
             ]
         }
         var waits: [FolderWait] = []
@@ -130,19 +131,21 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .policy,
-                    Self.held(waiting.files, waiting.reason), (waiting.files, waiting.bytes), waiting.phrase))
+                    Self.held(waiting.files, waiting.reason), (waiting.files, waiting.bytes), waiting.phrase,
+                    waiting.command))
         }
         if !status.problems.isEmpty {
             waits.append(
                 wait(
                     .problems, Phrase("\(status.errors) of its names have errors"), nil,
-                    Phrase("`synctrain status` shows what to do; the agent retries automatically")))
+                    Phrase("`synctrain status` shows what to do; the agent retries automatically"), "synctrain status"))
         }
         if waits.isEmpty, !status.need.isZero, condition.isAtRest {
             waits.append(
                 wait(
                     .unavailable, Phrase("the connected devices do not send the needed files"), total,
-                    Phrase("`synctrain fetch` retries at once; otherwise the agent retries when a device connects")))
+                    Phrase("`synctrain fetch` retries at once; otherwise the agent retries when a device connects"),
+                    "synctrain fetch"))
         }
         return waits + aboutDirection
     }
@@ -171,10 +174,10 @@ package struct FolderOutlook: Sendable {
 
     private func wait(
         _ reason: FolderWait.Reason, _ text: Phrase, _ amount: (files: Int64, bytes: Int64)?, _ remedy: Phrase,
-        _ devices: [Peer] = []
+        _ command: String? = nil, _ devices: [Peer] = []
     ) -> FolderWait {
         FolderWait(
-            reason: reason, text: text, remedyText: remedy, devices: devices.map(\.id.description),
+            reason: reason, text: text, remedyText: remedy, command: command, devices: devices.map(\.id.description),
             files: amount?.files, bytes: amount?.bytes)
     }
 
@@ -194,7 +197,8 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .devicePaused, Phrase("\(Self.names(paused)) is paused here"), nil,
-                    "`synctrain resume \(Self.reference(paused))`", paused))
+                    "`synctrain resume \(Self.reference(paused))`", "synctrain resume \(Self.reference(paused))", paused
+                ))
         }
         let silent = peers.filter { !$0.hasIndex && !$0.isConnected && !$0.isPaused }
         if !silent.isEmpty {
@@ -203,14 +207,14 @@ package struct FolderOutlook: Sendable {
                     .index, Phrase("\(Self.names(silent)) has not sent its index yet"), nil,
                     Phrase(
                         "switch that device on, with the folder shared with this one; `synctrain device list` shows why it is "
-                            + "not connected"), silent))
+                            + "not connected"), "synctrain device list", silent))
         }
         let resting = peers.filter { $0.isConnected && $0.sharing == .paused }
         if !resting.isEmpty {
             waits.append(
                 wait(
                     .pausedThere, Phrase("\(Self.names(resting)) has paused it"), nil,
-                    Phrase("resume the folder there"), resting))
+                    Phrase("resume the folder there"), nil, resting))
         }
         let sealed = peers.filter { $0.sharing == .encrypted }
         if !sealed.isEmpty {
@@ -221,14 +225,14 @@ package struct FolderOutlook: Sendable {
                     nil,
                     Phrase(
                         "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
-                            + "and run `synctrain reload`; or stop sharing the folder with it"), sealed))
+                            + "and run `synctrain reload`; or stop sharing the folder with it"), nil, sealed))
         }
         let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
         if !foreign.isEmpty {
             waits.append(
                 wait(
                     .unsharedThere, Phrase("\(Self.names(foreign)) does not share it with this device"), nil,
-                    Phrase("accept or share the folder `\(folder)` there"), foreign))
+                    Phrase("accept or share the folder `\(folder)` there"), nil, foreign))
         }
         return waits
     }
@@ -243,7 +247,8 @@ package struct FolderOutlook: Sendable {
                     Phrase(
                         untaken, one: "\(untaken) change by others is not taken, because the folder is send-only",
                         many: "\(untaken) changes by others are not taken, because the folder is send-only"), nil,
-                    Phrase("`synctrain folder override \(ShellWord.quoted(folder))` undoes them there")))
+                    Phrase("`synctrain folder override \(ShellWord.quoted(folder))` undoes them there"),
+                    ShellWord.command(["folder", "override", folder])))
         }
         if unsent > 0 {
             waits.append(
@@ -252,7 +257,8 @@ package struct FolderOutlook: Sendable {
                     Phrase(
                         unsent, one: "\(unsent) change here is not sent, because the folder is receive-only",
                         many: "\(unsent) changes here are not sent, because the folder is receive-only"), nil,
-                    Phrase("`synctrain folder revert \(ShellWord.quoted(folder))` undoes them here")))
+                    Phrase("`synctrain folder revert \(ShellWord.quoted(folder))` undoes them here"),
+                    ShellWord.command(["folder", "revert", folder])))
         }
         let refusing = peers.filter(\.refuses)
         if !refusing.isEmpty {
@@ -263,7 +269,7 @@ package struct FolderOutlook: Sendable {
                     nil,
                     Phrase(
                         "`synctrain folder role \(ShellWord.quoted(folder)) DEVICE write` on that device lets it write"),
-                    refusing))
+                    nil, refusing))
         }
         return waits
     }
@@ -294,7 +300,8 @@ package struct FolderOutlook: Sendable {
                             one: "\(lack.files) of the needed files is on \(Self.names(holders)), not connected",
                             many: "\(lack.files) of the needed files are on \(Self.names(holders)), not connected"),
                         amount,
-                        Phrase("switch one of them on; `synctrain device list` shows why it is not connected"), holders)
+                        Phrase("switch one of them on; `synctrain device list` shows why it is not connected"),
+                        "synctrain device list", holders)
                 )
             }
         }
@@ -302,27 +309,39 @@ package struct FolderOutlook: Sendable {
     }
 
     /// What lets a folder go on that has stopped itself.
-    private var remedy: Phrase {
-        let folder = ShellWord.quoted(folder)
+    private var remedy: (text: Phrase, command: String?) {
+        let (id, folder) = (folder, ShellWord.quoted(folder))
         switch status.condition {
         case .haltedRootEmptied, .haltedMassDelete:
-            return Phrase(
-                "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices too; otherwise "
-                    + "`synctrain folder repair \(folder)` restores the files")
+            return (
+                Phrase(
+                    "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices too; otherwise "
+                        + "`synctrain folder repair \(folder)` restores the files"),
+                ShellWord.command(["folder", "confirm", id])
+            )
         case .haltedRootMissing, .haltedMarkerMissing:
-            return Phrase("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(folder)`")
+            return (
+                Phrase("if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(folder)`"),
+                ShellWord.command(["folder", "repair", id])
+            )
         case .selectionError:
             guard isSelectionMissing else {
-                return Phrase(
-                    "correct the file and the line that the message names; the agent reads it again by itself")
+                return (
+                    Phrase(
+                        "correct the file and the line that the message names; the agent reads it again by itself"), nil
+                )
             }
-            return Phrase(
-                "restore the lines of .stignore; or go on with nothing selected: `synctrain folder mode \(folder) "
-                    + "selective`")
+            return (
+                Phrase(
+                    "restore the lines of .stignore; or go on with nothing selected: `synctrain folder mode \(folder) "
+                        + "selective`"), ShellWord.command(["folder", "mode", id, "selective"])
+            )
         default:
-            return Phrase(
-                "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "
-                    + "\(folder)`")
+            return (
+                Phrase(
+                    "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "
+                        + "\(folder)`"), ShellWord.command(["scan", id])
+            )
         }
     }
 }

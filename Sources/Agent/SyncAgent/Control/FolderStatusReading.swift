@@ -64,7 +64,7 @@ struct FolderStatusReading: Sendable {
             waiting: activity.waiting.map {
                 FolderStatus.Waiting(
                     files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: folder.id.rawValue),
-                    reason: $0.obstacle.reason)
+                    command: $0.obstacle.command(folder: folder.id.rawValue), reason: $0.obstacle.reason)
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
             refused: Int64(refused), roles: configuration.rolesByDevice,

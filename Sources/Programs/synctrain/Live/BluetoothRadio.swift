@@ -26,8 +26,8 @@ struct BluetoothRadio: Service, NearbyDevices {
         AgentSetup.Radio(address: .bluetooth("00:00:00:00:00:00")) { [transport] in
             let state = transport.state
             return RadioStatus(
-                state: state.code.word, message: state.text, remedy: state.remedyText, adapter: state.adapter,
-                address: state.address?.description, isAdvertising: state.isAdvertising)
+                state: state.code.word, message: state.text, remedy: state.remedyText, command: state.command,
+                adapter: state.adapter, address: state.address?.description, isAdvertising: state.isAdvertising)
         }
     }
 

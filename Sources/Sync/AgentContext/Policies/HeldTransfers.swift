@@ -89,6 +89,14 @@ package enum LinkObstacle: Equatable, Sendable {
         case .policy(let hold): "\(hold.text); \(hold.remedy)"
         }
     }
+
+    /// What to do as a command for a shell; nil where it takes something that only the user knows.
+    package func command(folder: String) -> String? {
+        switch self {
+        case .slowLink(let obstacle): obstacle.command(folder: folder)
+        case .policy: "synctrain policy ignore --for 1h"
+        }
+    }
 }
 
 extension TransferPolicies.Hold {

@@ -79,4 +79,14 @@ extension SlowLinkPolicy.Obstacle {
                     + "it over Bluetooth anyway")
         }
     }
+
+    /// What lifts it, as a command for a shell; nil if only a fetch of the file does.
+    package func command(folder: String) -> String? {
+        let setting = "synctrain folder bluetooth \(ShellWord.quoted(folder))"
+        return switch self {
+        case .off, .notSelected: "\(setting) all"
+        case .indexOnly: "\(setting) selected-and-on-demand"
+        case .tooLarge: nil
+        }
+    }
 }
