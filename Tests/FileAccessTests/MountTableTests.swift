@@ -22,6 +22,20 @@ import Testing
         #expect(MountTable.names(in: Self.text, below: "/").contains("home/anna/Photoshop"))
     }
 
+    /// A bind mount has in its fourth word what of the file system it shows.
+    @Test(arguments: [
+        ("/", "8:1", ""), ("/srv/a", "8:1", "/srv/a"), ("/home/anna/Photos", "0:39", ""),
+        ("/home/anna/Photos/x", "0:39", "/x"), ("/home/anna/Photos/disk/y", "0:44", "/y"),
+        ("/home/anna/Photoshop", "0:42", ""), ("/mnt/a b/2026", "8:1", "/srv/a b/2026"),
+        ("/mnt/a bc", "8:1", "/mnt/a bc"),
+    ])
+    func aPlaceIsKnownByItsFileSystem(path: String, device: String, expected: String) {
+        let bind = Array("\n72 22 8:1 /srv/a\\040b /mnt/a\\040b rw - ext4 /dev/sda1 rw\n".utf8)
+        let origin = MountTable.origin(of: path, in: Self.text + bind)
+        #expect(origin == MountTable.Origin(device: device, path: Array(expected.utf8)))
+        #expect(MountTable.origin(of: path, in: []) == nil)
+    }
+
     @Test func theKernelsListIsRead() {
         #expect(MountTable.names(below: "/")?.contains("proc") == true)
         #expect(MountTable.names(below: "/nowhere/at/all") == nil)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import time
 
 import harness
@@ -344,3 +345,23 @@ def test_the_copies_are_the_same_in_the_end(pair):
     leftovers = [name for root in (pair.here, pair.there) for _, _, names in os.walk(root) for name in names
                  if name.startswith(".syncthing.") or "sync-conflict" in name]
     assert leftovers == []
+
+
+@pytest.mark.parametrize("source, name", [("root", "g"), ("root/in/it", "g"), ("root", "g/below"), ("", "g")])
+def test_a_directory_that_is_mounted_twice_is_no_second_folder(lab, source, name):
+    agent = lab.agent()
+    root, place = lab.path("shared", "root"), lab.path("mounts", "g")
+    os.makedirs(os.path.join(root, "in/it"))
+    os.makedirs(place)
+    agent.run("folder", "add", "f", root, "--mode", "full", "--new")
+    agent.stop()
+    before = harness.walk(root)
+    # Without an agent the command looks itself, in its own namespace.
+    bind = "mount --bind \"$0\" \"$1\" && shift && exec \"$@\""
+    unshared = ["unshare", "-m", "sh", "-c", bind, lab.path("shared", source), place]
+    if subprocess.run([*unshared, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    command = agent.command("folder", "add", "g", lab.path("mounts", name), "--mode", "full", "--new")
+    result = subprocess.run([*unshared, *command], env=agent.environment, capture_output=True, check=False, timeout=60)
+    assert result.returncode != 0 and b"`f`" in result.stderr, result.stderr
+    assert harness.walk(root) == before, "nothing is made"

@@ -31,6 +31,47 @@ package enum MountTable {
         return names
     }
 
+    /// Where on which file system something is. Two paths lead to one place if a directory is mounted twice.
+    package struct Origin: Equatable, Sendable {
+        /// The numbers of the device: `8:1`.
+        package var device: String
+        /// From the root of the file system on; empty for that root.
+        package var path: [UInt8]
+
+        package init(device: String, path: [UInt8]) { (self.device, self.path) = (device, path) }
+
+        /// Whether it is `other` or lies in it.
+        package func isSameOrInside(_ other: Origin) -> Bool {
+            device == other.device && MountTable.isSameOrInside(path, other.path)
+        }
+    }
+
+    /// The table as it is now; empty if nobody can tell.
+    package static func text() -> [UInt8] { KernelFile.bytes(at: file) ?? [] }
+
+    /// Where the full path `path`, without links, is on its file system; nil if the table `text` has no place above it.
+    package static func origin(of path: String, in text: [UInt8]) -> Origin? {
+        let path = path == "/" ? [] : Array(path.utf8)
+        var found: (length: Int, origin: Origin)?
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+            guard words.count >= 5 else { continue }
+            var (root, place) = (unescaped(words[3]), unescaped(words[4]))
+            if root == [UInt8(ascii: "/")] { root = [] }
+            if place == [UInt8(ascii: "/")] { place = [] }
+            // Of two in one place the later one hides the other.
+            guard isSameOrInside(path, place), place.count >= found?.length ?? 0 else { continue }
+            let device = String(decoding: words[2], as: UTF8.self)
+            found = (place.count, Origin(device: device, path: root + path.dropFirst(place.count)))
+        }
+        return found?.origin
+    }
+
+    private static func isSameOrInside(_ path: [UInt8], _ directory: [UInt8]) -> Bool {
+        guard path.starts(with: directory) else { return false }
+        return path.count == directory.count || path[directory.count] == UInt8(ascii: "/")
+    }
+
     /// With each backslash and three octal digits as the byte that they stand for.
     private static func unescaped(_ word: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -1,5 +1,6 @@
 import BlockExchange
 import Cryptography
+import FileAccess
 import Glibc
 import Phrases
 
@@ -19,7 +20,7 @@ package enum FolderPreparation {
     /// Makes what is missing of `folder`'s root. What is there stays untouched, a `.stignore` too.
     ///
     /// Throws `folderRefused`, `nestedFolder` or `duplicate` with nothing made: the path must be absolute, not `/`, no
-    /// file, neither in nor around one of `others` (symbolic links followed), and must not hold the agent's own key.
+    /// file, neither in nor around one of `others` (symbolic links and mounts followed), and must not hold the agent's own key.
     package static func prepare(
         _ folder: FolderConfiguration, others: [FolderConfiguration], places: AgentPlaces
     ) throws(ConfigurationError) {
@@ -67,10 +68,15 @@ package enum FolderPreparation {
         if let (_, problem) = folder.problem() { throw problem.at(nil) }
         var real = folder
         real.path = resolved(folder.path)
+        let mounts = MountTable.text()
+        let place = DirectoryPlace(path: real.path, mounts: mounts)
         for other in others where other.id != folder.id {
             var other = other
             other.path = resolved(other.path)
             if let (_, problem) = Configuration.clash(of: real, with: other) { throw problem.at(nil) }
+            if let relation = place.relation(to: DirectoryPlace(path: other.path, mounts: mounts)) {
+                throw mountedTwice(real, other, relation)
+            }
         }
         guard real.path != "/" else {
             throw ConfigurationError(
@@ -81,6 +87,23 @@ package enum FolderPreparation {
                 .folderRefused,
                 "the directory holds this device's private key, which must not be shared; choose another directory",
                 file: folder.path)
+        }
+    }
+
+    private static func mountedTwice(
+        _ folder: FolderConfiguration, _ other: FolderConfiguration, _ relation: DirectoryPlace.Relation
+    ) -> ConfigurationError {
+        switch relation {
+        case .same:
+            ConfigurationError(
+                .duplicate,
+                "\(folder.path) is the directory of the folder `\(other.id)` (\(other.path)), mounted a second time; choose another "
+                    + "directory")
+        case .nested:
+            ConfigurationError(
+                .nestedFolder,
+                "the folders `\(folder.id)` (\(folder.path)) and `\(other.id)` (\(other.path)) are nested, because a directory is "
+                    + "mounted twice; choose directories that are not in each other")
         }
     }
 
