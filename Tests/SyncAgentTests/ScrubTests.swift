@@ -3,6 +3,7 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import FileAccess
+import FolderScanner
 import Foundation
 import IndexStore
 import SessionTestKit
@@ -140,6 +141,69 @@ struct ScrubTests {
         #expect(await scene.status().problems == [])
         #expect(try await scene.scrub().map(\.type) == ["plan", "done"])
         #expect(await scene.status().scrub?.damaged == 0)
+    }
+
+    @Test(arguments: [("d/film", "d/other", "d/other"), ("d", "e", "e/film")])
+    func aDamagedFileThatIsRenamedKeepsTheContentItShouldHave(from: String, to: String, now: String) async throws {
+        let scene = try await Scene(["d/film": Self.bytes(3 * Self.blockSize), "note": [1, 2, 3]])
+        let announced = try await scene.local("d/film").file
+        try await scene.decay("d/film", at: Self.blockSize + 5)
+        _ = try await scene.scrub()
+        try FileManager.default.moveItem(atPath: scene.tree.path(from), toPath: scene.tree.path(to))
+        try await scene.scan()
+
+        #expect(try await scene.local("d/film").file.isDeleted)
+        let renamed = try await scene.local(now).file
+        #expect(renamed.blocksHash == announced.blocksHash && renamed.blocks == announced.blocks)
+        #expect(await scene.status().problems.map(\.path) == [now])
+        #expect(try await scene.ask(now, block: 1) == .noSuchFile)
+        #expect(try await scene.ask(now, block: 0) == .ok)
+        #expect(try await scene.index.damagedFiles(in: Self.id).current.map(\.name) == [now])
+        // The next scans change nothing, and another scrub finds the same.
+        try await scene.scan()
+        #expect(try await scene.local(now).file == renamed)
+        #expect(try await scene.scrub().filter { $0.type == "damaged" }.map(\.path) == [now])
+    }
+
+    @Test func aSecondNameOfADamagedFileIsDamagedToo() async throws {
+        let scene = try await Scene(["film": Self.bytes(2 * Self.blockSize)])
+        let announced = try await scene.local("film").file
+        try await scene.decay("film", at: 5)
+        _ = try await scene.scrub()
+        try FileManager.default.linkItem(atPath: scene.tree.path("film"), toPath: scene.tree.path("again"))
+        try await scene.scan()
+        #expect(try await scene.local("again").file.blocksHash == announced.blocksHash)
+        #expect(await scene.status().problems.map(\.path) == ["again", "film"])
+    }
+
+    @Test func aDamagedFileThatWasEditedAndRenamedIsANewFile() async throws {
+        let scene = try await Scene(["film": [1, 2, 3]])
+        let announced = try await scene.local("film").file
+        try await scene.decay("film", at: 0)
+        _ = try await scene.scrub()
+        try scene.tree.write([7, 7, 7], to: "film")
+        try FileManager.default.moveItem(atPath: scene.tree.path("film"), toPath: scene.tree.path("other"))
+        try await scene.scan()
+        #expect(try await scene.local("other").file.blocksHash != announced.blocksHash)
+        #expect(await scene.status().problems == [])
+    }
+
+    @Test func anUnreadableFileThatIsRenamedIsNotDeleted() async throws {
+        let scene = try await Scene(["film": Self.bytes(4 * Self.blockSize)], failing: [Int64(Self.blockSize)])
+        let announced = try await scene.local("film").file
+        _ = try await scene.scrub()
+        try FileManager.default.moveItem(atPath: scene.tree.path("film"), toPath: scene.tree.path("other"))
+        // What a scan finds where the disk does not read the file.
+        let cause = FileAccessError(.io, .read, path: "other")
+        var changes = ScannedChanges(
+            folder: try scene.folder.runner.reading(), placed: [:], isPlacedDurable: true, isWhole: false, followed: [])
+        var work = FolderWork()
+        try await changes.take([.problem(FileProblem(.unreadable, name: "other", cause: cause))], &work)
+        #expect(try await changes.finish(mayWait: false, judged: nil, &work) == .proceed)
+        let renamed = try await scene.local("other").file
+        #expect(renamed.blocks == announced.blocks && !renamed.isDeleted)
+        #expect(changes.arrived.map(\.path) == ["other"])
+        #expect(scene.folder.boards.scrub.damaged("other")?.expected == announced.blocksHash)
     }
 
     @Test func aDamagedFileIsNotPromised() async throws {

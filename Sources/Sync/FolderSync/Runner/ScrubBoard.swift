@@ -22,6 +22,11 @@ package final class ScrubBoard: Sendable {
     /// What is known of a file that is damaged; nil for others.
     package func damaged(_ name: String) -> DamagedFile? { state.withLock { $0.damaged?[name] } }
 
+    /// A damaged file by its number on the disk, which it keeps when its user renames it.
+    func damaged(inode: UInt64) -> DamagedFile? {
+        state.withLock { $0.damaged?.values.first { $0.inode == inode } }
+    }
+
     /// In the order of their names.
     package var allDamaged: [DamagedFile] {
         state.withLock { Array(($0.damaged ?? [:]).values) }.sorted {

@@ -46,6 +46,8 @@ struct ScannedChanges: Sendable {
     /// How many names there were not before.
     private var created = 0
     private var others: [LocalChange] = []
+    /// Damaged files that have other names now.
+    private var renamedDamage: [DamagedFile] = []
 
     init(
         folder: FolderContext, placed: [String: FileInfo], isPlacedDurable: Bool, isWhole: Bool, followed: [String]
@@ -77,10 +79,15 @@ struct ScannedChanges: Sendable {
                 others.append(.note(entry.name, IndexedStatus(entry.status)))
             case .changed(let entry):
                 if !entry.isSettled, let path = RelativePath(entry.name) { again.insert(path) }
-                if entry.known?.status.inode != entry.status.inode, arrived.count < Self.arrivalLimit {
-                    arrived.append(PlacedItem(entry.name, entry.status))
+                if entry.known?.status.inode != entry.status.inode { noteArrival(entry.name, entry.status) }
+                var item = ObservedItem(entry)
+                if case .file(let contents) = entry.contents,
+                    let damage = try await RenamedDamage(folder: folder).find(entry.name, entry.status, contents)
+                {
+                    item.take(damage.content)
+                    renamedDamage.append(damage.file)
                 }
-                observations.append(Seen(entry.name, .item(ObservedItem(entry)), IndexedStatus(entry.status)))
+                observations.append(Seen(entry.name, .item(item), IndexedStatus(entry.status)))
             case .metadata(let known, let status, let attributes):
                 observations.append(
                     Seen(known.name, .item(ObservedItem(known, status, attributes)), IndexedStatus(status)))
@@ -98,8 +105,16 @@ struct ScannedChanges: Sendable {
                 }
             case .problem(let problem):
                 note(problem, &work)
-                guard problem.code == .unsupportedType else { continue }
-                observations.append(Seen(problem.name, .unsupported, nil))
+                if problem.code == .unsupportedType {
+                    observations.append(Seen(problem.name, .unsupported, nil))
+                } else if problem.cause?.code == .io,
+                    let (status, damage) = try await RenamedDamage(folder: folder).find(unreadable: problem.name)
+                {
+                    noteArrival(problem.name, status)
+                    renamedDamage.append(damage.file)
+                    observations.append(
+                        Seen(problem.name, .item(ObservedItem(damage.content, status)), IndexedStatus(status)))
+                }
             }
         }
         try await note(observations, &work)
@@ -184,6 +199,10 @@ struct ScannedChanges: Sendable {
         }
     }
 
+    private mutating func noteArrival(_ name: String, _ status: FileAccess.FileStatus) {
+        if arrived.count < Self.arrivalLimit { arrived.append(PlacedItem(name, status)) }
+    }
+
     private mutating func note(_ problem: FileProblem, _ work: inout FolderWork) {
         if problem.isTransient, let path = RelativePath(problem.name) { again.insert(path) }
         work.effects.problems.noteFound(problem.text, at: problem.name)
@@ -259,7 +278,7 @@ struct ScannedChanges: Sendable {
             if heldBackCount <= FolderStatus.problemLimit { work.effects.problems.noteFound(text, at: name) }
             if problems.count < FolderStatus.problemLimit { problems.append(FolderProblem(path: name, message: text)) }
         }
-        held = []
+        (held, renamedDamage) = ([], [])
     }
 
     private mutating func flush(_ work: inout FolderWork) async throws {
@@ -283,8 +302,13 @@ struct ScannedChanges: Sendable {
             let full = LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk)
             changes.append(.set(LocalEntry(full, statuses[name])))
         }
+        // First: after a crash in between, the damage is still known by the old name.
+        for file in renamedDamage {
+            try await folder.index.store.noteDamaged(file, in: folder.id)
+            folder.scrub.note(file)
+        }
         let placed = settled
-        (others, held, statuses, heldBlocks, settled) = ([], [], [:], 0, [])
+        (others, held, statuses, heldBlocks, settled, renamedDamage) = ([], [], [:], 0, [], [])
         try await folder.index.apply(changes, placed: placed, &work)
     }
 }
@@ -378,6 +402,19 @@ extension ObservedItem {
                 kind: .symlink, modifiedSeconds: status.modified.seconds,
                 modifiedNanoseconds: status.modified.nanoseconds, symlinkTarget: target)
         }
+    }
+
+    /// A file with the content that it should have, and what else the disk says of it.
+    init(_ content: FileInfo, _ status: FileAccess.FileStatus) {
+        self.init(
+            kind: .file, size: status.size, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
+            modifiedNanoseconds: status.modified.nanoseconds, attributes: content.diskAttributes)
+        take(content)
+    }
+
+    /// The content of the file is taken for that of `file`.
+    mutating func take(_ file: FileInfo) {
+        (blockSize, blocks, blocksHash) = (file.blockSize, file.blocks, file.blocksHash)
     }
 
     /// What is known, with the permissions and the time that the disk has now.
