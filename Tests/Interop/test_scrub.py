@@ -101,6 +101,10 @@ def test_one_lost_block_is_found_and_fetched(lab):
     assert "1 of its 10 blocks" in two.problems("f")["film"]
     text = two.try_run("scrub")
     assert text.returncode == 2 and "f:film: damaged, 1 of 10 blocks; available from one" in text.stdout.decode()
+    # Nor is it present anywhere that says what is.
+    ready = json.loads(two.try_run("ready", "--json").stdout)["folders"][0]
+    assert (ready["ready"], ready["missing"]["files"], ready["missingNames"]) == (False, 1, ["film"])
+    assert two.tree("f")["film"]["state"] == "partial" and two.folder("f")["copy"] == "partial"
 
     # It is no new version, not for a scan either, and outlasts a restart.
     two.run("scan", "f")
@@ -124,6 +128,7 @@ def test_one_lost_block_is_found_and_fetched(lab):
     archived = two.records("versions", "list", "f:film")
     assert [read(entry["file"]) for entry in archived] == [lost]
     assert scrub(two)[0] == 0
+    assert two.folder("f")["copy"] == "complete"
     assert one.tree("f")["film"] == seen and two.tree("f")["film"]["modified"] == seen["modified"]
     status = two.folder("f")["scrub"]
     assert (status["files"], status["bytes"], status["damaged"]) == (2, len(FILM) + 5, 0)

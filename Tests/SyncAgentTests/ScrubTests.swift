@@ -143,6 +143,30 @@ struct ScrubTests {
         #expect(await scene.status().scrub?.damaged == 0)
     }
 
+    @Test func aDamagedFileIsNotPresent() async throws {
+        let scene = try await Scene(["d/film": Self.bytes(3 * Self.blockSize), "d/note": [1, 2, 3]])
+        func entry(_ path: String) async throws -> Entry {
+            let tools = scene.folder.runner.tools
+            return try await EntryReader(
+                folder: scene.folder, index: scene.index, place: try scene.folder.boards.places.current.get(),
+                fetching: tools.fetching, transfers: tools.transfers
+            ).stat(path)
+        }
+        for path in ["d/film", "d"] { #expect(try await entry(path).state == .present) }
+        try await scene.decay("d/film", at: 5)
+        _ = try await scene.scrub()
+        let film = try await entry("d/film")
+        #expect(film.state == .partial && film.waitsFor == .other && film.waiting?.contains("--repair") == true)
+        #expect(film.presentBytes == Int64(2 * Self.blockSize) && film.selectedBytes == Int64(3 * Self.blockSize))
+        for path in ["d", ""] {
+            let directory = try await entry(path)
+            #expect(directory.state == .partial && directory.presentFiles == 1 && directory.presentBytes == 3)
+        }
+        try await scene.decay("d/note", at: 1)
+        _ = try await scene.scrub()
+        for path in ["d/note", "d"] { #expect(try await entry(path).state == .queued) }
+    }
+
     @Test(arguments: [("d/film", "d/other", "d/other"), ("d", "e", "e/film")])
     func aDamagedFileThatIsRenamedKeepsTheContentItShouldHave(from: String, to: String, now: String) async throws {
         let scene = try await Scene(["d/film": Self.bytes(3 * Self.blockSize), "note": [1, 2, 3]])

@@ -231,6 +231,12 @@ import Testing
         #expect(Self.outlook(status, [peer]).copy == expected)
     }
 
+    @Test func withADamagedFileItIsNoFullCopy() {
+        var status = Self.status(.idle)
+        status.scrub = FolderStatus.Scrub(damaged: 1)
+        #expect(Self.outlook(status, []).copy == .partial)
+    }
+
     @Test func withNobodyElseAllIsHere() {
         #expect(Self.outlook(Self.status(.idle), []).copy == .complete)
     }

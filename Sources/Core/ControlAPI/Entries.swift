@@ -122,8 +122,8 @@ package struct Entry: Codable, Equatable, Sendable {
     package var isSelectedBelow: Bool?
     /// Of a selected directory: something below it is not.
     package var isLeftOutBelow: Bool?
-    /// Why it is not fetched now, with what to do. Of a policy, `waitingText` is what it was made of; the others are told by
-    /// their words.
+    /// Why it is not fetched now, with what to do. Of `policy` and `other`, `waitingText` is what it was made of; the others are
+    /// told by their words.
     package private(set) var waiting: String?
     package private(set) var waitingText: Phrase?
     /// The same as a word.
@@ -204,7 +204,7 @@ package struct Entry: Codable, Equatable, Sendable {
     /// Says why it is not fetched now.
     package mutating func wait(for cause: Cause, _ message: Phrase) {
         (waitsFor, waiting) = (cause, message.english)
-        waitingText = cause == .policy ? message.unlessVerbatim : nil
+        waitingText = cause == .policy || cause == .other ? message.unlessVerbatim : nil
     }
 
     enum CodingKeys: String, CodingKey {

@@ -142,7 +142,7 @@ package enum FolderCopy: String, Codable, CaseIterable, Sendable {
     case complete
     /// All that is selected, and that is not all there is.
     case selected
-    /// Something that is selected is not here yet.
+    /// Something that is selected is not here yet, or the disk has damaged it.
     case partial
     /// No device has told yet what there is.
     case unknown

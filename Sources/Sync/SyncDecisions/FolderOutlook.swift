@@ -83,7 +83,7 @@ package struct FolderOutlook: Sendable {
         guard !status.condition.isFailure || status.condition == .lowSpace, !status.isIncomplete,
             peers.isEmpty || peers.contains(where: \.hasIndex)
         else { return .unknown }
-        guard status.need.isZero else { return .partial }
+        guard status.need.isZero, (status.scrub?.damaged ?? 0) == 0 else { return .partial }
         // With nothing extraneous, all that is here is selected; if that is as much as there is, it is all there is.
         let isAll =
             untaken == 0 && unsent == 0 && status.global.files == status.local.files

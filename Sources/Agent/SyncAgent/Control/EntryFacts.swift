@@ -20,6 +20,9 @@ final class EntryFacts: Sendable {
     private let folder: Folder
     private let place: FolderPlace?
     private let threads: any DiskThreads
+    /// Files that the disk has damaged, in the order of their names.
+    private let damaged: [DamagedFile]
+    private let damagedSums = Mutex<[(path: String, sum: Aggregate)]?>(nil)
     private let space = Mutex<UInt64??>(nil)
     private let looks = Mutex(EntryFacts.lookLimit)
 
@@ -31,6 +34,7 @@ final class EntryFacts: Sendable {
         (self.folder, self.place, threads) = (folder, place, fetching.threads)
         connected = Set(fetching.sessions(folder.configuration.devices).keys)
         rest = folder.configuration.isPaused ? .paused : folder.boards.status.snapshot.halt == nil ? nil : .halted
+        damaged = folder.boards.scrub.allDamaged
         stored = transfers.stored(of: folder.id)
         selected = stored.filter { path, _ in place?.selection.isLeftOut(path) == false }.map { ($0.key, $0.value) }
     }
@@ -50,6 +54,36 @@ final class EntryFacts: Sendable {
             sum.bytes.addClamped(bytes)
         }
         return sum
+    }
+
+    /// What the index counts as present below a directory, and the disk has damaged; with the paths.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
+    func damaged(below directory: String, _ index: IndexStore) async throws -> (sum: Aggregate, paths: [String]) {
+        var (sum, paths) = (Aggregate.zero, [String]())
+        guard !damaged.isEmpty else { return (sum, paths) }
+        let prefix = directory + "/"
+        for file in try await damagedSums(index)
+        where directory.isEmpty
+            ? !InternalContent.contains(file.path) : file.path.utf8.starts(with: prefix.utf8)
+        {
+            sum += file.sum
+            paths.append(file.path)
+        }
+        return (sum, paths)
+    }
+
+    private func damagedSums(_ index: IndexStore) async throws -> [(path: String, sum: Aggregate)] {
+        if let known = damagedSums.withLock({ $0 }) { return known }
+        var sums: [(path: String, sum: Aggregate)] = []
+        for file in damaged {
+            guard let sum = try await index.global(folder.id, file.name)?.presentShare, sum != .zero else { continue }
+            sums.append((file.name, sum))
+        }
+        return damagedSums.withLock { known in
+            known = sums
+            return sums
+        }
     }
 
     /// Bytes that may be written above the folder's floor; nil if the disk does not say.

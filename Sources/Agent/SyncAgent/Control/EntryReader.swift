@@ -147,6 +147,11 @@ struct EntryReader: Sendable {
             holders: found.holders.map(\.description))
         if let state = try await stateOnDisk(of: found, file, names, selected) {
             entry.state = state
+            if state == .present, let damage = folder.boards.scrub.damaged(found.path) {
+                take(damage, file, &entry)
+                entry.isAvailable = !fetching.sessions(found.holders).isEmpty
+                return entry
+            }
             guard state == .modified || state == .queued else { return entry }
         }
         let isHolderConnected = !fetching.sessions(found.holders).isEmpty
@@ -174,6 +179,15 @@ struct EntryReader: Sendable {
         return entry
     }
 
+    /// Says of a file that the disk has damaged how much of it is whole, and what restores the rest.
+    private func take(_ damage: DamagedFile, _ file: FileInfo, _ entry: inout Entry) {
+        let (lost, isAll) = damage.wrongBlocks.multipliedReportingOverflow(by: Int64(file.effectiveBlockSize))
+        let whole = isAll ? 0 : max(0, file.size.subtractingClamped(lost))
+        entry.state = whole > 0 ? .partial : .queued
+        (entry.selectedBytes, entry.presentBytes) = (file.size, whole)
+        entry.wait(for: .other, ProblemText.damaged(damage, in: folder.id))
+    }
+
     private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
         let isRoot = found.path.isEmpty
         let selected = selected(found.path)
@@ -185,6 +199,8 @@ struct EntryReader: Sendable {
             sums.present -= hidden.present
         }
         let isOnDisk = isRoot ? place != nil : names[String(found.name)] == .directory
+        // The index counts what the disk has damaged, too.
+        sums.present -= try await facts.damaged(below: found.path, index).sum
         // The index hears of what goes from the disk by the next scan.
         if !isOnDisk { sums.present = .zero }
         // A folder's root is selected by the folder's mode, and is there though nothing of the folder is.

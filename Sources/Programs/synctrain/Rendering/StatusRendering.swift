@@ -147,6 +147,7 @@ struct StatusRendering: Sendable {
         return switch folder.copy {
         case .complete where folder.need.isZero: translated("up to date (full copy)")
         case .selected where folder.need.isZero: translated("up to date")
+        case .partial where folder.need.isZero: translated("incomplete")
         case .unknown where folder.need.isZero: translated("unknown")
         default: need
         }

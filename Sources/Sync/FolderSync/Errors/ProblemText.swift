@@ -6,7 +6,7 @@ import FileAccess
 import IndexStore
 
 /// What `status` says of a name that something is wrong with.
-enum ProblemText {
+package enum ProblemText {
     static func of(_ error: any Error, in folder: FolderConfiguration) -> Phrase {
         if let error = error as? FolderError { return ControlError(error, folder: folder).text }
         if let error = error as? FileAccessError { return error.text(from: "\(folder.id):") }
@@ -34,7 +34,7 @@ enum ProblemText {
     }
 
     /// The disk gives other bytes than those that were written.
-    static func damaged(_ file: DamagedFile, in folder: FolderID) -> Phrase {
+    package static func damaged(_ file: DamagedFile, in folder: FolderID) -> Phrase {
         Phrase(
             "damaged on this disk: \(file.wrongBlocks) of its \(file.blocks) blocks are not as they were written, and nobody "
                 + "changed the file; `synctrain scrub \(ShellWord.quoted(folder.rawValue)) --repair` restores it from other devices"

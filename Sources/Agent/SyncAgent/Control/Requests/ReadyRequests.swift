@@ -41,14 +41,16 @@ struct ReadyRequests: RequestGroup {
             sums.selected = sums.present
             sums.selected += need
         }
+        let place = try? folder.boards.places.current.get()
+        let facts = EntryFacts(folder, place, fetching, transfers)
+        let damaged = try await facts.damaged(below: "", index)
+        sums.present -= damaged.sum
         // A pull says which devices are missing once it has ended, and one that waits for a device may take long. Before the first
         // one, `need` is not counted, but the sums of the index are. A halted folder cannot be read: `status` says why it has halted.
         let hasAll = status.need.isZero && sums.selected.asTotals == sums.present.asTotals
         let lacking =
             hasAll ? nil : try await (try? folder.runner.reading())?.lacking(naming: ReadyAnswer.Folder.nameLimit)
         await outlook.add(to: &status, of: folder, lacks: lacking?.lacks)
-        let place = try? folder.boards.places.current.get()
-        let facts = EntryFacts(folder, place, fetching, transfers)
         var ready = Readiness.Folder(
             id: folder.id.rawValue, label: folder.configuration.label, selected: sums.selected.asTotals,
             present: sums.present.asTotals)
@@ -66,7 +68,8 @@ struct ReadyRequests: RequestGroup {
             || status.condition == .receivingIndex
         ready.waits = status.waits
         ready.completeUntil = folder.boards.status.snapshot.completeness?.end.map { WallTime(seconds: $0).rfc3339 }
-        ready.missingNames = (lacking?.names ?? []).filter { !InternalContent.contains($0) }
+        let names = (lacking?.names ?? []).filter { !InternalContent.contains($0) } + damaged.paths
+        ready.missingNames = Array(names.prefix(ReadyAnswer.Folder.nameLimit))
         return ready
     }
 }
