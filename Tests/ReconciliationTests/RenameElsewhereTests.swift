@@ -35,6 +35,20 @@ import Testing
         #expect(RenameElsewhere.isRename(Self.deletion(5000), of: Self.content, to: added) == expected)
     }
 
+    /// The contents that a file had before somebody else changed it are known to nobody here: the time says it.
+    @Test func knowsTheNewNameOfAFileThatWasChangedMeanwhile() {
+        let edited = S.file("edited", S.version((S.third, 1), (S.me, 9)), name: "c")
+        func isRename(_ added: FileInfo, _ edited: FileInfo) -> Bool {
+            RenameElsewhere.isRename(beside: Self.deletion(5000), of: edited, to: added)
+        }
+        #expect(isRename(S.file("text", S.version((S.other, 5000)), name: "d/c"), edited))
+        #expect(!isRename(S.file("text", S.version((S.other, 4000)), name: "d/c"), edited))
+        #expect(!isRename(S.file("text", S.version((S.third, 5000)), name: "d/c"), edited))
+        #expect(!isRename(S.directory(S.version((S.other, 5000)), name: "d/c"), edited))
+        let kept = S.file("text", S.version((S.other, 5000)), name: "c")
+        #expect(!isRename(S.file("text", S.version((S.other, 5000)), name: "d/c"), kept), "its own was left there")
+    }
+
     @Test func whatIsNotThereIsNoRename() {
         var added = S.file("text", S.version((S.other, 5000)), name: "b")
         added.isInvalid = true

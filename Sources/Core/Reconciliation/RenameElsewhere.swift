@@ -12,6 +12,19 @@ package enum RenameElsewhere {
         guard deletion.isDeleted, !added.isDeleted, !added.isInvalid, added.kind == .file, content.kind == .file,
             let hash = content.blocksHash, added.blocksHash == hash, added.size == content.size
         else { return false }
+        return isSimultaneous(deletion, added)
+    }
+
+    /// Whether `added` is what was at the name of `edited`, a file beside that of `deletion`, before somebody else changed it: the
+    /// device that has renamed the directory of both has lost its deletion to that change.
+    package static func isRename(beside deletion: FileInfo, of edited: FileInfo, to added: FileInfo) -> Bool {
+        guard deletion.isDeleted, !edited.isDeleted, edited.kind == .file, edited.modifiedBy != deletion.modifiedBy,
+            !added.isDeleted, !added.isInvalid, added.kind == .file
+        else { return false }
+        return isSimultaneous(deletion, added)
+    }
+
+    private static func isSimultaneous(_ deletion: FileInfo, _ added: FileInfo) -> Bool {
         let device = deletion.modifiedBy
         let (gone, come) = (deletion.version.value(of: device), added.version.value(of: device))
         guard gone > 0, come > 0 else { return false }

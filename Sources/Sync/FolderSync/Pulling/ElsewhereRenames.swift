@@ -11,6 +11,19 @@ struct ElsewhereRenames: Sendable {
     /// Files below one selected directory that are looked for elsewhere.
     private static let lostFileLimit = 10_000
     private static let partLimit = 1000
+    /// Files that a renamed directory has under its old name because they were changed meanwhile.
+    private static let restLimit = 100
+
+    /// What is here and deleted elsewhere, with the line that it belongs to.
+    private typealias Lost = (line: String, facts: NameFacts)
+
+    /// What others still have below a selected directory of which they have deleted something.
+    private struct Rest {
+        /// Nil if there are too many.
+        var files: [String]?
+        /// Whether the directory itself is deleted elsewhere: else part of it may have been moved.
+        var isDirectoryDeleted: Bool
+    }
 
     /// Before what others deleted is deleted here: gives the lines of what they have renamed to its new name. True if the
     /// selection changed.
@@ -20,22 +33,33 @@ struct ElsewhereRenames: Sendable {
         guard folder.rules.kind != .sendOnly, folder.selection.leavesOutTheRest else { return false }
         let lines = try await linesInQuestion(names)
         guard !lines.isEmpty else { return false }
-        let lost = try await deletedElsewhere(lines)
+        let (lost, rests) = try await deletedElsewhere(lines)
         guard !lost.isEmpty else { return false }
         let files = lost.filter { $0.facts.local?.file.kind == .file }
         let candidates = try await folder.index.store.filesLike(files.map(\.facts.name), in: folder.id)
         var (copies, sightings): ([String: [String]], [String: Sighting]) = ([:], [:])
         var counts: [String: Int64] = [:]
-        for (line, facts, isPart) in files {
+        for (_, facts) in files {
             guard let deletion = facts.global, let content = facts.local?.file else { continue }
             for candidate in candidates where candidate.local?.status == nil {
                 guard let added = candidate.global, RenameElsewhere.isRename(deletion, of: content, to: added) else {
                     continue
                 }
-                if isPart { Self.noteMovedPart(of: line, facts.name, to: candidate.name, &work) }
                 copies[facts.name, default: []].append(candidate.name)
                 sightings[candidate.name] = sighting(of: candidate.name, isDirectory: false)
                 for directory in Self.directories(above: candidate.name) { counts[directory, default: 0] += 1 }
+            }
+        }
+        var parts: Set<String> = []
+        for (line, rest) in rests {
+            let deletions = files.compactMap { $0.line == line ? $0.facts.global : nil }
+            if let moved = try await newNames(of: rest.files, below: line, copies, deletions) {
+                for directory in moved.flatMap(Self.directories) { counts[directory, default: 0] += 1 }
+            } else if !rest.isDirectoryDeleted {
+                parts.insert(line)
+                for name in (lines[line] ?? []).map(\.name) {
+                    for place in copies[name] ?? [] { Self.noteMovedPart(of: line, name, to: place, &work) }
+                }
             }
         }
         let before = work.memory.movedParts
@@ -48,7 +72,7 @@ struct ElsewhereRenames: Sendable {
             }
             sightings[directory] = there
         }
-        let whole = lost.filter { !$0.isPart }
+        let whole = lost.filter { !parts.contains($0.line) }
         let relocation = Relocation(
             lost: whole.map {
                 PlacedItem(elsewhere: $0.facts.name, isDirectory: $0.facts.local?.file.kind == .directory)
@@ -90,46 +114,96 @@ struct ElsewhereRenames: Sendable {
         work.memory.movedParts[directory, default: [:]][String(place.dropLast(rest.count)), default: 0] += 1
     }
 
-    /// Of selected paths, and of what is below them, what is here and deleted elsewhere, with the line it belongs to; and
-    /// whether that line stands for something that is still there.
+    /// Where files of a renamed directory are that were changed under their old names meanwhile; nil if one of them is nowhere.
+    ///
+    /// - Parameters:
+    ///   - copies: where the others are that were deleted.
+    ///   - deletions: these deletions.
+    private func newNames(
+        of files: [String]?, below directory: String, _ copies: [String: [String]], _ deletions: [FileInfo]
+    ) async throws -> [String]? {
+        guard let files, let target = Self.target(of: directory, copies) else { return nil }
+        let places = files.map { target + Self.path($0, below: directory) }
+        for (edited, added) in zip(try await folder.index.facts(files), try await folder.index.facts(places)) {
+            guard let edited = edited.global, let added = added.global,
+                deletions.contains(where: { RenameElsewhere.isRename(beside: $0, of: edited, to: added) })
+            else { return nil }
+        }
+        return places
+    }
+
+    /// The directory that has most of what was below another, under the same names.
+    private static func target(of directory: String, _ copies: [String: [String]]) -> String? {
+        var votes: [String: Int] = [:]
+        for (name, places) in copies where name.utf8.starts(with: "\(directory)/".utf8) {
+            let path = path(name, below: directory)
+            for place in places where place.utf8.count > path.utf8.count && place.hasSuffix(path) {
+                votes[String(decoding: place.utf8.dropLast(path.utf8.count), as: UTF8.self), default: 0] += 1
+            }
+        }
+        return votes.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    }
+
+    /// The rest of a path, with the slash.
+    private static func path(_ name: String, below directory: String) -> String {
+        String(decoding: name.utf8.dropFirst(directory.utf8.count), as: UTF8.self)
+    }
+
+    /// Of selected paths, and of what is below them, what is here and deleted elsewhere; and what the others still have below
+    /// the selected directories among them.
     private func deletedElsewhere(
         _ lines: [String: [NameFacts]]
-    ) async throws -> [(line: String, facts: NameFacts, isPart: Bool)] {
+    ) async throws -> (lost: [Lost], rests: [String: Rest]) {
         func isLost(_ facts: NameFacts) -> Bool {
             guard let global = facts.global, let local = facts.local else { return false }
             return global.isDeleted && local.status != nil && !local.file.isDeleted && local.flags.isEmpty
         }
-        var lost: [(line: String, facts: NameFacts, isPart: Bool)] = []
+        var (lost, rests): ([Lost], [String: Rest]) = ([], [:])
         let paths = lines.keys.sorted()
         for start in stride(from: 0, to: paths.count, by: FolderIndex.pageLimit) {
             for line in try await folder.index.facts(
                 Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)]))
             {
                 guard line.local?.file.kind == .directory, line.local?.status != nil else {
-                    if isLost(line) { lost.append((line.name, line, false)) }
+                    if isLost(line) { lost.append((line.name, line)) }
                     continue
                 }
                 let deleted = (lines[line.name] ?? []).filter(isLost)
                 // The directory itself is announced as deleted after what was in it.
                 guard isLost(line) || !deleted.isEmpty else { continue }
-                let below = try await folder.index.global(line.name)?.below
-                guard isLost(line) || below?.files == 0 else {
-                    lost += deleted.map { (line.name, $0, true) }
+                let rest = try await rest(below: line.name, isDirectoryDeleted: isLost(line))
+                if let rest { rests[line.name] = rest }
+                guard rest?.files != nil || rest?.isDirectoryDeleted ?? true else {
+                    lost += deleted.map { (line.name, $0) }
                     continue
                 }
-                lost.append((line.name, line, false))
+                lost.append((line.name, line))
                 var cursor: String?
                 repeat {
                     let page = try await folder.index.store.localDescendants(
                         of: folder.id, below: line.name, after: cursor, limit: FolderIndex.pageLimit)
                     lost += try await folder.index.facts(page.entries.map(\.path)).filter(isLost).map {
-                        (line.name, $0, false)
+                        (line.name, $0)
                     }
                     cursor = page.next
                 } while cursor != nil && lost.count < Self.lostFileLimit
             }
         }
-        return lost
+        return (lost, rests)
+    }
+
+    /// Nil if there are no files any more.
+    private func rest(below directory: String, isDirectoryDeleted: Bool) async throws -> Rest? {
+        let count = try await folder.index.global(directory)?.below.files ?? 0
+        guard count > 0 else { return nil }
+        var rest = Rest(files: nil, isDirectoryDeleted: isDirectoryDeleted)
+        guard count <= Self.restLimit else { return rest }
+        var files: [String] = []
+        try await folder.index.eachDescendant(of: directory) { page in
+            files += page.filter { $0.isPresent && $0.file?.kind == .file }.map(\.path)
+        }
+        rest.files = files
+        return rest
     }
 
     private func sighting(of path: String, isDirectory: Bool) -> Sighting {
