@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 import Cryptography
 import FileAccess
 import IndexStore
@@ -143,6 +144,35 @@ import Testing
         try await scene.announce([("e/b", "bb"), ("d/b", nil)], counter: 2)
         #expect(try await scene.run(FollowElsewhereStep(names: ["d/b"])).output == false)
         #expect(scene.tree.text(".stignore") == "!/d\n*\n")
+    }
+
+    // MARK: conflicts
+
+    private struct ListConflicts: FolderStep {
+        var path: String?
+
+        func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> [Conflict] {
+            let reading = ConflictReading(folder: folder)
+            guard let path else { return try await reading.list() }
+            return try await reading.details(path).map(\.conflict)
+        }
+    }
+
+    /// The stem of a long name is cut, so that the name of its conflict copy is not too long.
+    @Test func theConflictCopyOfALongNameIsListedAsThatFiles() async throws {
+        let scene = try await StepScene()
+        let name = "d/\(String(repeating: "n", count: 240)).txt"
+        let copy = ConflictName.copy(of: name, at: ConflictTime(unixSeconds: 1_795_226_608), by: StepScene.nas.shortID)
+        try scene.tree.write("won", to: name)
+        try scene.tree.write("lost", to: copy)
+        try scene.tree.write("other", to: "d/\(String(repeating: "n", count: 100)).txt")
+        try await scene.scan()
+        for path in [nil, name, copy] {
+            let conflicts = try await scene.run(ListConflicts(path: path)).output
+            #expect(conflicts.map(\.path) == [name] && conflicts.map(\.copy) == [copy])
+            let sizes = Set(conflicts.flatMap { [$0.mine.size, $0.theirs.size] })
+            #expect(sizes == [3, 4], "both are there")
+        }
     }
 
     // MARK: halts

@@ -108,6 +108,32 @@ import Testing
                 == ["d/a.sync-conflict-20210101-000000-AAAAAAA.t", "d/a.sync-conflict-20200101-000000-AAAAAAA.t"])
     }
 
+    /// The stem of a long name is cut, and the file is found again by what its copy would be called.
+    @Test(arguments: [".t", "", ".语", "." + String(repeating: "x", count: 230)])
+    func theCopyOfALongNameIsThatFiles(fileExtension: String) {
+        let stem = String(repeating: "é", count: (255 - fileExtension.utf8.count) / 2)
+        let name = "d/\(stem)\(fileExtension)"
+        let copy = ConflictName.copy(of: name, at: Self.time, by: Self.device)
+        let older = ConflictName.copy(of: name, at: ConflictTime(unixSeconds: 1_000_000_000), by: Self.device)
+        let siblings = [copy, "d/short\(fileExtension)", older, name]
+        #expect(ConflictName.mayBeCut(copy) && ConflictName.original(of: copy) != name)
+        #expect(ConflictName.original(of: copy, among: siblings) == name)
+        #expect(ConflictName.original(of: older, among: siblings) == name)
+        #expect(ConflictName.winner(of: copy) == "BLYFFMT")
+        #expect(ConflictName.excess(of: name, among: siblings, limit: 1) == [older])
+        #expect(ConflictName.excess(of: name, among: [copy, older], limit: 0) == [copy, older], "before it is there")
+        #expect(ConflictName.excess(of: "d/short\(fileExtension)", among: siblings, limit: 0) == [])
+        #expect(ConflictName.original(of: copy, among: [copy, older]) == ConflictName.original(of: copy))
+    }
+
+    @Test func aCopyThatMayBeOfTwoLongNamesIsAttributedToNeither() {
+        let stem = String(repeating: "a", count: 240)
+        let copy = ConflictName.copy(of: "\(stem)1.t", at: Self.time, by: Self.device)
+        let siblings = [copy, "\(stem)1.t", "\(stem)2.t"]
+        #expect(ConflictName.original(of: copy, among: siblings) == ConflictName.original(of: copy))
+        #expect(ConflictName.excess(of: "\(stem)1.t", among: siblings, limit: 0) == [])
+    }
+
     @Test func original() {
         #expect(ConflictName.original(of: "d/a.sync-conflict-20200101-000000-AAAAAAA.t") == "d/a.t")
         #expect(ConflictName.original(of: ".sync-conflict-20200101-000000-AAAAAAA.bashrc") == ".bashrc")

@@ -6,7 +6,10 @@ import BlockExchange
 package enum ConflictName {
     /// Bytes that a component of a path may have.
     package static let componentByteCountLimit = 255
+    /// A component of fewer bytes was not cut.
+    private static let cutByteCount = 200
     private static let mark = ".sync-conflict-"
+    private static let tagLength = mark.utf8.count + 23
 
     /// The name for a copy of the file `name`, next to it.
     ///
@@ -51,6 +54,25 @@ package enum ConflictName {
         return path.directory + stem
     }
 
+    /// Whether the name of the file that `name` is a copy of may have been cut.
+    package static func mayBeCut(_ name: String) -> Bool {
+        Path(name).component.utf8.count >= cutByteCount && original(of: name) != nil
+    }
+
+    /// The same as `original(of:)`, but for a stem that was cut the one file whose copy gets that name.
+    ///
+    /// - parameter siblings: names in the same directory. If copies of several of them, or of none, get that name, the stem stays cut.
+    package static func original(of name: String, among siblings: some Sequence<String>) -> String? {
+        guard mayBeCut(name) else { return original(of: name) }
+        let path = Path(name)
+        let tagged = untagged(path.stem) == nil ? path.component : path.stem
+        let tag = String(decoding: tagged.utf8.suffix(tagLength), as: UTF8.self)
+        let whole = siblings.filter { sibling in
+            original(of: sibling) == nil && self.tagged(sibling, tag).utf8.elementsEqual(name.utf8)
+        }
+        return whole.count == 1 ? whole[0] : original(of: name)
+    }
+
     /// Which device made the version that won, by the name of the copy that the other one became: its id's first seven
     /// characters. Nil if the name does not have exactly the form of a copy's.
     package static func winner(of name: String) -> String? {
@@ -87,7 +109,6 @@ package enum ConflictName {
     /// is none.
     private static func untagged(_ text: String) -> String? {
         let bytes = Array(text.utf8)
-        let tagLength = mark.utf8.count + 23
         guard bytes.count >= tagLength else { return nil }
         let tag = bytes[(bytes.count - tagLength)...]
         guard tag.starts(with: mark.utf8) else { return nil }
@@ -113,7 +134,9 @@ package enum ConflictName {
         guard limit >= 0 else { return [] }
         let path = Path(name)
         let start = path.directory + path.stem + mark
+        let all = siblings.contains { $0.utf8.elementsEqual(name.utf8) } ? siblings : siblings + [name]
         let copies = siblings.filter { sibling in
+            if mayBeCut(sibling) { return original(of: sibling, among: all)?.utf8.elementsEqual(name.utf8) ?? false }
             guard sibling.utf8.count >= start.utf8.count + 15 + path.fileExtension.utf8.count,
                 sibling.utf8.starts(with: start.utf8),
                 sibling.utf8.reversed().starts(with: path.fileExtension.utf8.reversed())

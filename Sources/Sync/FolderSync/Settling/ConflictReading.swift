@@ -81,12 +81,16 @@ package struct ConflictReading: Sendable {
     /// - Throws: `FolderError.noConflict` if there is none; `FileAccessError`; `CancellationError`.
     package func copies(meantBy path: RelativePath) async throws -> [RelativePath] {
         let root = folder.root
-        let copies = try await folder.onDisk { () throws -> [RelativePath] in
+        var copies = try await folder.onDisk { () throws -> [RelativePath] in
             if ConflictName.original(of: path.text) != nil {
                 return try root.status(of: path)?.type == .regular ? [path] : []
             }
-            return try Self.copies(in: path.parent, root).filter {
-                ConflictName.original(of: $0.text)?.utf8.elementsEqual(path.text.utf8) ?? false
+            return try Self.copies(in: path.parent, root)
+        }
+        if ConflictName.original(of: path.text) == nil {
+            let siblings = try await siblings(of: copies, in: path.parent)
+            copies.removeAll {
+                ConflictName.original(of: $0.text, among: siblings)?.utf8.elementsEqual(path.text.utf8) != true
             }
         }
         guard !copies.isEmpty else {
@@ -95,13 +99,32 @@ package struct ConflictReading: Sendable {
         return copies.sorted()
     }
 
+    /// The paths of what is in a directory, on this disk or on others; none if they do not count for these copies.
+    private func siblings(of copies: [RelativePath], in directory: RelativePath?) async throws -> Set<String> {
+        guard copies.contains(where: { ConflictName.mayBeCut($0.text) }) else { return [] }
+        let prefix = directory.map { "\($0.text)/" } ?? ""
+        var siblings = Set(try await folder.index.store.children(folder.id, of: directory?.text ?? "").map(\.path))
+        let root = folder.root
+        siblings.formUnion(
+            try await folder.onDisk {
+                do {
+                    return try root.list(directory).compactMap { entry in entry.name.map { prefix + $0 } }
+                } catch let error as FileAccessError where error.isAbsence {
+                    return []
+                }
+            })
+        return siblings
+    }
+
     /// The conflict that `copy` is one side of, with what is known of both sides.
     ///
     /// - Throws: `RelativePathError` if the name of the original is not a path, as of `..sync-conflict-…`;
     ///   `IndexStoreError`; `FileAccessError`; `CancellationError`.
     package func conflict(_ copy: RelativePath) async throws -> FoundConflict {
         let winner = ConflictName.winner(of: copy.text) ?? ""
-        let original = try RelativePath(parsing: ConflictName.original(of: copy.text) ?? copy.text)
+        let siblings = try await siblings(of: [copy], in: copy.parent)
+        let original = try RelativePath(
+            parsing: ConflictName.original(of: copy.text, among: siblings) ?? copy.text)
         let facts = try await folder.index.facts([original.text, copy.text])
         let author = facts[1].local?.file.modifiedBy ?? facts[1].global?.modifiedBy
         let side = ConflictSide.mine(
