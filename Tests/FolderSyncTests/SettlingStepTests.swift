@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import FileAccess
+import Foundation
 import IndexStore
 import Reconciliation
 import SyncTestKit
@@ -144,6 +145,25 @@ import Testing
         try await scene.announce([("e/b", "bb"), ("d/b", nil)], counter: 2)
         #expect(try await scene.run(FollowElsewhereStep(names: ["d/b"])).output == false)
         #expect(scene.tree.text(".stignore") == "!/d\n*\n")
+    }
+
+    // MARK: renames here
+
+    /// To the index the old names are not new, but deleted.
+    @Test func aDirectoryThatIsRenamedBackIsNotTakenForDeleted() async throws {
+        let scene = try await StepScene()
+        for number in 0..<120 { try scene.tree.write("\(number)", to: "a/\(number)") }
+        try await scene.scan()
+        for (from, to) in [("a", "b"), ("b", "a"), ("a", "b")] {
+            try FileManager.default.moveItem(atPath: scene.tree.path(from), toPath: scene.tree.path(to))
+            try await scene.scan()
+            #expect(try await scene.own("\(to)/7")?.isDeleted == false)
+            #expect(try await scene.own("\(from)/7")?.isDeleted == true)
+        }
+        // What comes back makes up for no more than is gone.
+        try FileManager.default.moveItem(atPath: scene.tree.path("b/7"), toPath: scene.tree.path("again"))
+        try scene.tree.remove("b")
+        await #expect(throws: FolderHalt.self) { try await scene.scan() }
     }
 
     // MARK: conflicts

@@ -43,7 +43,7 @@ struct ScannedChanges: Sendable {
     private var heldBlocks = 0
     /// Names that `placed` has and that are known by now.
     private var settled: Set<String> = []
-    /// How many names there were not before.
+    /// How many names there were not before, or not any more.
     private var created = 0
     private var others: [LocalChange] = []
     /// Damaged files that have other names now.
@@ -242,9 +242,11 @@ struct ScannedChanges: Sendable {
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { deletedCount += 1 } else { changedCount += 1 }
                 if version.isOnDisk, !version.file.isDeleted {
-                    if facts.local == nil { created += 1 }
                     let wasHere = facts.local?.status != nil && facts.local?.file.isDeleted == false
-                    if !wasHere { returned.append(seen.name) }
+                    if !wasHere {
+                        created += 1
+                        returned.append(seen.name)
+                    }
                 }
             }
         }
