@@ -93,6 +93,22 @@ import Testing
                 == "#include x\n!/a\n*")
     }
 
+    /// What another line includes cannot be deselected by name; what is below it in the file has no say.
+    @Test(arguments: [
+        ("!*.jpg\n!/d\n*", ["d/a.jpg"]), ("!/d\n!*.jpg\n*", []), ("!*.jpg\n*", ["d/a.jpg"]),
+        ("!/d/a.jpg\n!*.jpg\n!/d\n*", ["d/a.jpg"]), ("!/d/a.jpg\n!/d\n*", []), ("!*.jpg", ["d/a.jpg"]), ("!*", []),
+        ("*", []),
+        ("#include x\n*", ["d/b"]), ("!(?i)/d/B\n!/d\n*", ["d/b"]),
+    ])
+    func knowsWhatIsOverruled(text: String, overruled: [String]) throws {
+        let editor = SelectionEditor(try IgnoreFile(parsing: text), include: { _ in "!/d/b" })
+        #expect(try editor.overruled(deselecting: ["d/a.jpg", "d/b"]) == Set(overruled))
+        for path in ["d/a.jpg", "d/b"] {
+            let isRefused = (try? editor.deselecting(path)) == nil
+            #expect(isRefused == overruled.contains(path), "\(path)")
+        }
+    }
+
     /// Marks are comments that name their path; what is said of a path takes the place of what was said before.
     @Test func marksFollowTheirPaths() throws {
         let spare = try editor("*\n").selecting(["b", "a/c"], whileSpace: true)

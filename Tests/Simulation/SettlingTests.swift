@@ -214,6 +214,28 @@ import Testing
         }
     }
 
+    /// A line of the user's includes it, whatever is written of single files behind it.
+    @Test func aFileThatAnotherLineIncludesDoesNotKeepOthersFromGoing() async throws {
+        try await pair { simulation, first, second in
+            put("picture", "d/p.jpg", first)
+            #expect(second.files.replace(".stignore", with: Self.bytes("!*.jpg\n!/f\n*\n")))
+            second.disk.changedByUser("\(second.files.root)/.stignore")
+            second.selectionChanged()
+            await simulation.select(["d"], at: second)
+            #expect(try await simulation.settle() == [])
+            #expect(files(second).count == 4)
+            let enough = try #require(await simulation.freeUntil(byteCount: 1, at: second))
+            #expect(enough.outcome.stillSelected == nil)
+            let wanted = enough.available * 2 + 1_000_000
+            for isDryRun in [true, false] {
+                let done = try #require(await simulation.freeUntil(byteCount: wanted, at: second, isDryRun: isDryRun))
+                #expect(done.outcome.freeing?.freedFiles == 3 && done.missing > 0)
+                #expect(done.outcome.stillSelected == 1)
+            }
+            #expect(files(second) == ["d/p.jpg": "picture"])
+        }
+    }
+
     @Test func freeUntilSaysWhatIsMissing() async throws {
         try await pair { simulation, first, second in
             await simulation.select(["d"], at: second)

@@ -154,7 +154,8 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
     /// In the order that they were asked for; empty for a change of mode.
     package var paths: [Path]
     package var cost: Cost
-    /// Files below deselected paths that stay selected, because lines of `.stignore` say so which its user wrote; nil for none.
+    /// Files that stay selected, because lines of `.stignore` say so which its user wrote: those below deselected paths, or those
+    /// that might be freed where too little was. Nil for none.
     package var stillSelected: Int64?
     /// How many bytes of space are missing on the disk for all that is selected after the change, above the folder's
     /// `minimum-free`; nil if it fits, or nobody can say.

@@ -109,6 +109,26 @@ public struct SelectionEditor {
         try edited(paths, selecting: false)
     }
 
+    /// Of files, those that stay selected when they are deselected by name: a line that is not the editor's own includes them.
+    ///
+    /// - Throws: `invalidPath`, or what is wrong with an included file.
+    public func overruled(deselecting files: [String]) throws(IgnoreError) -> Set<String> {
+        let others = try Selection(file, include: include).patterns.filter(isOthersInclusion)
+        guard !others.isEmpty else { return [] }
+        let targets = try Targets(files)
+        var draft = IgnoreDraft(file)
+        for entry in entries where targets.contains(atOrAbove: entry.components) { draft.remove(entry.lineIndex) }
+        let rest = try Selection(try draft.finish().file, include: include)
+        // A new line goes before the one of a directory above, and after those that the editor does not own.
+        return Set(files.filter { rest.explain($0).pattern.map(isOthersInclusion) ?? false })
+    }
+
+    /// Whether it is a line with `!` that is not the editor's own.
+    private func isOthersInclusion(_ pattern: IgnorePattern) -> Bool {
+        guard !pattern.isIgnoring, !pattern.matchesEverything else { return false }
+        return pattern.file != file.name || Entry(pattern, lineIndex: pattern.line) == nil
+    }
+
     private func edited(
         _ paths: [String], selecting: Bool, adding mark: SelectionMark? = nil
     ) throws(IgnoreError) -> SelectionEdit {

@@ -29,12 +29,16 @@ extension FolderRunner {
             var answer = SpaceAnswer.Folder(
                 outcome: SelectionOutcome(gathering.folder, isDryRun: false), available: 0, missing: 0)
             var excluded: Set<String> = []
+            var first: ChooseFilesStep.Choice?
             for round in 0..<Self.choiceLimit {
                 let choice = try await perform(
                     ChooseFilesStep(
                         bytes: round == 0 ? nil : answer.missing, until: step.until, unusedFor: step.unusedFor,
                         among: step.among, excluding: excluded, isUnattended: step.isUnattended))
-                if round == 0 { (answer.available, answer.missing) = (choice.available, choice.wanted) }
+                if round == 0 {
+                    (answer.available, answer.missing) = (choice.available, choice.wanted)
+                    first = choice
+                }
                 guard answer.missing > 0, !choice.names.isEmpty else { break }
                 excluded.formUnion(choice.names)
                 try await gathering.gather(choice.names)
@@ -44,6 +48,7 @@ extension FolderRunner {
                 answer.missing = max(0, answer.missing.subtractingClamped(outcome.freeing?.freedBytes ?? 0))
                 answer.outcome.add(outcome)
             }
+            answer.outcome.stillSelected = first?.stillSelected(missing: answer.missing)
             return answer
         }
     }

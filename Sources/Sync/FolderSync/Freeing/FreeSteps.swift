@@ -44,9 +44,9 @@ package struct FreeStep: FolderStep {
             // Nobody asked for these one by one.
             outcome.paths = []
         }
-        return SpaceAnswer.Folder(
-            outcome: outcome, available: choice.available,
-            missing: max(0, choice.wanted - (outcome.freeing?.freedBytes ?? 0)))
+        let missing = max(0, choice.wanted - (outcome.freeing?.freedBytes ?? 0))
+        outcome.stillSelected = choice.stillSelected(missing: missing)
+        return SpaceAnswer.Folder(outcome: outcome, available: choice.available, missing: missing)
     }
 }
 
@@ -67,6 +67,13 @@ struct ChooseFilesStep: FolderStep {
         var available: Int64
         /// Bytes that are missing.
         var wanted: Int64
+        /// Files that might go, and that lines which their user wrote keep selected.
+        var overruledCount = 0
+
+        /// Nil if there are none, or nobody misses what they take.
+        func stillSelected(missing: Int64) -> Int64? {
+            missing > 0 && overruledCount > 0 ? Int64(overruledCount) : nil
+        }
     }
 
     /// How much is to go; nil: as much as is missing of `until`.
@@ -83,7 +90,12 @@ struct ChooseFilesStep: FolderStep {
         let available = Int64(clamping: try folder.root.freeSpace().available)
         var choice = Choice(available: available, wanted: bytes ?? until.subtractingClamped(min(until, available)))
         guard choice.wanted > 0 else { return choice }
-        let candidates = try await candidates(folder, leaving: isUnattended ? work.memory.stuck : StuckNames())
+        var candidates = try await candidates(folder, leaving: isUnattended ? work.memory.stuck : StuckNames())
+        let overruled = try folder.selectionEditor().overruled(deselecting: candidates.map(\.name))
+        if !overruled.isEmpty {
+            choice.overruledCount = overruled.count
+            candidates.removeAll { overruled.contains($0.name) }
+        }
         choice.names = SpaceChoice.choose(
             candidates, toFree: choice.wanted, unusedFor: unusedFor, now: folder.now
         ).map(\.name)
