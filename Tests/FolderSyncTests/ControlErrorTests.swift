@@ -31,6 +31,14 @@ import Testing
                 "the version archived on then replaces it, and the current one is archived. Go on?"))
     }
 
+    /// On a full disk `.stignore` cannot be written, and what a person deletes by hand instead may go everywhere.
+    @Test func aSelectionThatCannotBeWrittenNamesWhatHelps() {
+        let folder = FolderConfiguration(id: FolderID("my f"), path: "/f")
+        let error = ControlError(FolderError.noSpace(".stignore"), folder: folder)
+        #expect(error.code == .noSpace && error.message.contains("`synctrain extraneous list 'my f'`"))
+        #expect(error.message.hasSuffix("Selected files that you delete yourself are deleted on all devices."))
+    }
+
     /// A folder that was removed while somebody asked for it is not there; nothing is wrong with the index.
     @Test func aFolderThatIsGoneIsNoDamagedIndex() {
         #expect(ControlError(describing: IndexStoreError(.noSuchFolder, path: "/i", folder: nil)).code == .noSuchFolder)

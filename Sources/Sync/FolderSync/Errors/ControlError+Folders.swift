@@ -122,6 +122,13 @@ extension ControlError {
                 .confirmationNeeded,
                 "\(id):\(path) exists, with \(ByteText.size(size)); the version archived on \(archived) replaces it, "
                     + "\(fate). Go on?", path: path)
+        case .noSpace(FolderPlace.ignoreFile):
+            self.init(
+                .noSpace,
+                "The disk is too full to write \(id):.stignore. Delete other files on it, or files of the folder that are not selected: "
+                    + "`synctrain extraneous list \(ShellWord.quoted(id))`. Selected files that you delete yourself are deleted on all "
+                    + "devices.",
+                path: FolderPlace.ignoreFile)
         case .noSpace(let path):
             self.init(.noSpace, "not enough free space for \(id):\(path); free some space", path: path)
         case .badNoteKey(let key):
