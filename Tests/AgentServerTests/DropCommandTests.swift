@@ -116,6 +116,7 @@ struct DropDialogueTests {
         arguments: [
             (["photos:2024/a.jpg"], nil, nil), (["/etc/passwd"], nil, .noPermission),
             (["photos:a.jpg", "/home/me/.ssh/id"], nil, .noPermission), ([], .invalidRequest, nil),
+            (["/\u{301}x"], nil, .noPermission), (["photos:\u{301}x"], nil, nil),
             (["a.jpg"], .invalidRequest, nil),
             (["photos:" + String(repeating: "a", count: 9000)], .invalidRequest, nil),
             (Array(repeating: "photos:a", count: 1001), .invalidRequest, nil),

@@ -140,6 +140,7 @@ struct LinkTests {
 
     @Test(arguments: [
         ("d/film.mkv", "inline; filename=\"film.mkv\"; filename*=UTF-8''film.mkv"),
+        ("d/\u{301}.txt", "inline; filename=\"__.txt\"; filename*=UTF-8''%CC%81.txt"),
         ("a b.zip", "attachment; filename=\"a b.zip\"; filename*=UTF-8''a%20b.zip"),
         (
             "ö\"\\;\r\nSet-Cookie: x.txt",

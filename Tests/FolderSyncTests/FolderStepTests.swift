@@ -330,6 +330,17 @@ import Testing
         #expect(scene.tree.text("d/a") == "one")
     }
 
+    /// A mark behind a slash makes one Character of both, and no other path of it.
+    @Test func extraneousFilesKeepTheirPlaceBelowADirectoryThatIsMoved() async throws {
+        let scene = try await StepScene(ignoring: "!/kept\n*\n", mode: .selective)
+        try scene.tree.write("one", to: "d/\u{301}x")
+        let target = scene.tree.outside("")
+        _ = try await scene.run(ResolveExtraneousStep(paths: ["d"], action: .moveTo, directory: target))
+        let moved = try RootDirectory(path: target).open(reading: RelativePath(parsing: "d/\u{301}x"))
+        #expect(try moved.read(count: 9, at: 0) == Array("one".utf8))
+        #expect(scene.tree.text("d/\u{301}x") == nil)
+    }
+
     @Test func aFolderThatOnlySendsOverrides() async throws {
         let scene = try await StepScene { $0.kind = .sendOnly }
         try scene.tree.write("mine", to: "a")

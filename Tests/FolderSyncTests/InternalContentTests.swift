@@ -8,7 +8,7 @@ import Testing
 struct InternalContentTests {
     @Test(arguments: [
         (".synctrain", true), (".synctrain/notes/A.json", true), (".synctrains", false), ("d/.synctrain", false),
-        ("", false), ("synctrain", false),
+        ("", false), ("synctrain", false), (".synctrain/\u{301}x", true),
     ])
     func notesAreInternal(_ path: String, _ isInternal: Bool) {
         #expect(InternalContent.contains(path) == isInternal)

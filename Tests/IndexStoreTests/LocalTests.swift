@@ -172,6 +172,17 @@ import Testing
         #expect(try await index.store.local(music, "b") == nil)
     }
 
+    /// A mark behind a slash makes one Character of both: the name is below the directory all the same.
+    @Test func directoriesAboveTheNameAreReselectedToo() async throws {
+        let index = try await TestIndex()
+        let name = "d/\u{301}x"
+        try await index.announce([file("d", version((alice, 1))), file(name, version((alice, 1)))], by: alice)
+        try await index.store.reselect(music) { _ in true }
+        #expect(try await index.store.local(music, "d")?.flags == .ignored)
+        try await index.store.reselect(music, at: name) { _ in false }
+        #expect(try await index.store.local(music, "d")?.flags != .ignored)
+    }
+
     /// A rename took the selection of "a" along: its deletion is announced until the last of those that announce the name
     /// has taken it over, as a device that heard of it from nobody else would bring the name back.
     @Test(arguments: [false, true]) func aDeletionStandsWhileAnybodyHasTheName(isReselectedLate: Bool) async throws {

@@ -148,6 +148,11 @@ import Testing
             [Sighting(directory("e", 1, made: nil)), Sighting(file("e/a", 2)), Sighting(file("e/b", 3))]
         ).with { $0.follows = ["d > e"] },
         Case(
+            "one whose new name ends in a character that joins the slash behind it",
+            [directory("d", 1), file("d/a", 2), file("d/b", 3)], ["d"],
+            [Sighting(directory("\u{0D4E}", 9)), Sighting(file("\u{0D4E}/a", 2)), Sighting(file("\u{0D4E}/b", 3))]
+        ).with { $0.follows = ["d > \u{0D4E}"] },
+        Case(
             "of which there is only a part", [directory("d", 1), file("d/a", 2), file("d/b", 3)], ["d"],
             [Sighting(directory("e", 9)), Sighting(file("e/a", 2))]
         ).with {

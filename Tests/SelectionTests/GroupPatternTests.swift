@@ -51,6 +51,12 @@ import Testing
             ("2*2*5/*.{a,b}", "205/x.b", nil),
             ("a*a/*.{a,b}", "a/x.b", nil),
             ("é*/*.{ä,ö}", "élan/ü.ä", ["élan/ü.ä", "élan/ü.ö"]),
+            // A mark behind a slash, a brace, a comma or a star is a character of the name.
+            ("*/*.{a,b}", "d/\u{301}x.a", ["d/\u{301}x.a", "d/\u{301}x.b"]),
+            ("/\u{301}d/*.{a,b}", "\u{301}d/x.a", ["\u{301}d/x.a", "\u{301}d/x.b"]),
+            ("d/*{\u{301},b}", "d/x\u{301}", ["d/xb", "d/x\u{301}"]),
+            ("d/{a,\u{301}b}*", "d/ax", ["d/ax", "d/\u{301}bx"]),
+            ("*\u{301}.{a,b}", "xy\u{301}.a", ["xy\u{301}.a", "xy\u{301}.b"]),
         ] as [(String, String, [String]?)])
     func whatBelongsToAName(pattern: String, name: String, names: [String]?) throws {
         #expect(try group([pattern], name) == names)

@@ -32,7 +32,7 @@ package final class TemporaryTree: Sendable {
     package func write(_ text: String, to relative: String) throws { try write(Array(text.utf8), to: relative) }
 
     package func write(_ bytes: [UInt8], to relative: String) throws {
-        if let slash = relative.lastIndex(of: "/") { try makeDirectory(String(relative[..<slash])) }
+        if let slash = relative.utf8.lastIndex(of: UInt8(ascii: "/")) { try makeDirectory(String(relative[..<slash])) }
         guard let file = fopen(path(relative), "w") else { throw Self.systemError }
         defer { fclose(file) }
         guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw Self.systemError }

@@ -144,6 +144,7 @@ import Testing
     @Test(arguments: [
         ("a/b.JPG", true), ("x.mkv", true), ("jpg", false), ("a.jpg/b", false), (".jpg", true), ("a.txt", false),
         ("a.svg", false), ("a.m3u8", false), ("", false), ("a.", false), ("a.zip", false),
+        ("a.b/\u{301}.jpg", true), ("a.jpg/\u{301}", false),
     ])
     func names(path: String, isLikely: Bool) { #expect(MediaKind.isLikely(path: path) == isLikely) }
 

@@ -6,7 +6,7 @@ struct MediaType: Equatable, Sendable {
     var isShown: Bool
 
     init(path: String) {
-        let name = path.split(separator: "/", omittingEmptySubsequences: true).last ?? ""
+        let name = Self.name(of: path) ?? ""
         let ending = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
         if let text = Self.shown[ending] {
             self.init(text: text, isShown: true)
@@ -15,6 +15,11 @@ struct MediaType: Equatable, Sendable {
         } else {
             self.init(text: Self.saved[ending] ?? "application/octet-stream", isShown: false)
         }
+    }
+
+    // By bytes: to Characters a `/` with a combining mark behind it is no `/`.
+    private static func name(of path: String) -> Substring? {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { Substring($0) }
     }
 
     private init(text: String, isShown: Bool) {
@@ -29,7 +34,7 @@ struct MediaType: Equatable, Sendable {
 
     /// `Content-Disposition` for a file of this type: how it is shown, and its name in ASCII and in full (RFC 6266).
     func disposition(path: String) -> String {
-        let name = path.split(separator: "/", omittingEmptySubsequences: true).last.map { String($0) } ?? "file"
+        let name = Self.name(of: path) ?? "file"
         // What could end the quotes or the line is not let into them.
         let plain = String(
             decoding: name.utf8.map { (0x20..<0x7F).contains($0) && $0 != 0x22 && $0 != 0x5C ? $0 : 0x5F },

@@ -114,11 +114,11 @@ package struct MachineReading: Sendable {
         var own = [CChar](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &own, own.count - 1)
         let executable = String(decoding: own.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let directory = executable.split(separator: "/").dropLast().joined(separator: "/")
+        let directory = executable.utf8.lastIndex(of: UInt8(ascii: "/")).map { executable[..<$0] } ?? ""
         return MachineFacts.Mounts(
             hasDevice: access("/dev/fuse", F_OK) == 0,
             hasHelper: directories.contains { access($0 + "/fusermount3", X_OK) == 0 },
-            hasProgram: access("/\(directory)/synctrain-mount", X_OK) == 0)
+            hasProgram: access("\(directory)/synctrain-mount", X_OK) == 0)
     }
 
     /// Of the agent what it has; else what an agent raises its limit to.

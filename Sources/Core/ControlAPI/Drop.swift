@@ -68,13 +68,16 @@ package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
         try Self.check(seconds: seconds)
     }
 
-    private static func isPath(_ file: String) -> Bool { file.hasPrefix("/") || file.contains(":") }
+    private static func isPath(_ file: String) -> Bool { isAbsolute(file) || file.utf8.contains(UInt8(ascii: ":")) }
+
+    // By bytes: a `/` with a combining mark behind it is another Character.
+    private static func isAbsolute(_ file: String) -> Bool { file.utf8.first == UInt8(ascii: "/") }
 
     /// Refuses what a browser may not send: a login of the page reads what is in folders, and no other file of this user.
     ///
     /// - Throws: `ControlError` (`noPermission`).
     package func checkBrowser() throws(ControlError) {
-        guard let other = files?.first(where: { $0.hasPrefix("/") }) else { return }
+        guard let other = files?.first(where: Self.isAbsolute) else { return }
         throw ControlError(
             .noPermission,
             "A browser may name files of folders only. Run `synctrain drop send` in a terminal for \(other).",
@@ -162,7 +165,7 @@ package struct DropReceiveRequest: Codable, Equatable, Sendable, CheckedRequest 
     }
 
     func check() throws(ControlError) {
-        guard directory.hasPrefix("/"), directory.utf8.count <= ControlLimits.path else {
+        guard directory.utf8.first == UInt8(ascii: "/"), directory.utf8.count <= ControlLimits.path else {
             throw ControlError(.invalidRequest, "The directory for received files must be an absolute path.")
         }
         guard count.map({ $0 > 0 }) ?? true else {

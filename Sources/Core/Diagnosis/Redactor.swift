@@ -42,9 +42,7 @@ package struct Redactor {
         // What a folder's path begins with is known.
         return pieces(Array(text)).map { piece, known in
             if let known { return known }
-            return piece.split(separator: "/", omittingEmptySubsequences: false).map { part in
-                part.isEmpty ? "" : pseudonym(String(part), .name)
-            }.joined(separator: "/")
+            return Self.components(String(piece)).map { $0.isEmpty ? "" : pseudonym($0, .name) }.joined(separator: "/")
         }.joined()
     }
 
@@ -182,16 +180,21 @@ package struct Redactor {
             return "\(isHarmless(word) ? String(word) : "address")://\(pseudonym(rest, .address))"
         }
         if Self.isDevice(text) { return pseudonym(text, .device) }
-        if text.contains("/") {
-            return text.split(separator: "/", omittingEmptySubsequences: false).map { part in
-                let part = String(part)
-                return part.isEmpty || Self.commonParts.contains(part) ? part : pseudonym(part, .name)
+        let components = Self.components(text)
+        if components.count > 1 {
+            return components.map { part in
+                part.isEmpty || Self.commonParts.contains(part) ? part : pseudonym(part, .name)
             }.joined(separator: "/")
         }
         let parts = text.split(omittingEmptySubsequences: false) { "-._:+#@&%$~^".contains($0) }
         // `--option` and `.file` begin with an empty part.
         if parts.allSatisfy({ $0.isEmpty || isHarmless($0) }) { return text }
         return pseudonym(text, text.contains { $0.isNumber } && text.contains { ".:".contains($0) } ? .address : .name)
+    }
+
+    // By bytes: to Characters a `/` with a combining mark behind it is no `/`.
+    private static func components(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 
     private func isHarmless(_ word: Substring) -> Bool { vocabulary.contains(word.lowercased()) }

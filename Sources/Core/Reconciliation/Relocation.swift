@@ -197,7 +197,7 @@ private struct Seen {
             if path == move.from {
                 path = move.to
             } else if path.isBelow(move.from) {
-                path = move.to + path.utf8.dropFirst(move.from.utf8.count).text
+                path = move.to + path.behind(move.from)
             }
         }
         if path != lost.path, let there = byPath[path], there.item.kind == lost.kind,
@@ -219,10 +219,11 @@ private struct Seen {
         var total = 0
         for item in lost where item.kind != .directory && item.path.isBelow(directory.path) {
             total += 1
-            let rest = item.path.utf8.dropFirst(directory.path.utf8.count).text
+            let rest = item.path.behind(directory.path)
             let places = found[item.path].map { [$0.item.path] } ?? copies[item.path] ?? []
-            for place in places where place.utf8.count > rest.utf8.count && place.hasSuffix(rest) {
-                votes[String(decoding: place.utf8.dropLast(rest.utf8.count), as: UTF8.self), default: 0] += 1
+            for place in places {
+                guard let there = place.without(suffix: rest), !there.isEmpty else { continue }
+                votes[String(there), default: 0] += 1
             }
         }
         guard let best = votes.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }), best.value * 2 > total,
@@ -230,17 +231,6 @@ private struct Seen {
         else { return nil }
         return there
     }
-}
-
-extension String {
-    fileprivate func isBelow(_ directory: String) -> Bool {
-        utf8.count > directory.utf8.count && utf8.starts(with: directory.utf8)
-            && utf8.dropFirst(directory.utf8.count).first == UInt8(ascii: "/")
-    }
-}
-
-extension Substring.UTF8View {
-    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
 }
 
 /// What is to become of the line of a name that its file has left.

@@ -63,7 +63,7 @@ struct IgnoreList: Sendable {
     /// The path of an included file relative to the folder's root, in its shortest form; it may lead out of it.
     static func resolve(_ path: String, from file: String) -> String {
         var components: [Substring] = []
-        for component in file.split(separator: "/").dropLast() + path.split(separator: "/") {
+        for component in file.components().dropLast() + path.components() {
             if component == "..", let last = components.last, last != ".." {
                 components.removeLast()
             } else if component != "." {

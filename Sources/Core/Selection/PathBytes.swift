@@ -29,6 +29,11 @@ enum PathBytes {
 }
 
 extension String {
+    /// What is between the `/`, by bytes: to Characters a `/` with a combining mark behind it is no `/`.
+    func components(omittingEmpty: Bool = true) -> [Substring] {
+        utf8.split(separator: PathBytes.slash, omittingEmptySubsequences: omittingEmpty).map { Substring($0) }
+    }
+
     /// Runs `body` on the text's UTF-8, copying it only if it is not already contiguous.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }

@@ -284,7 +284,7 @@ public struct Selection: Sendable, Equatable {
             guard matches else { continue }
             // Folding may change the number of bytes, but not that of the components.
             let depth = subject[..<index].split(separator: PathBytes.slash).count
-            return path.split(separator: "/").prefix(depth).joined(separator: "/")
+            return path.components().prefix(depth).joined(separator: "/")
         }
         return path
     }

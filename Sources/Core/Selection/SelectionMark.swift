@@ -35,7 +35,7 @@ public enum SelectionMark: String, Sendable, CaseIterable {
         }
         let path = rest[rest.index(after: space)...]
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return nil }
-        return (mark, String(path.dropFirst()))
+        return (mark, String(Substring(path.utf8.dropFirst())))
     }
 }
 

@@ -66,9 +66,10 @@ package enum MediaKind: Equatable, Sendable {
 
     /// Whether a file of this name is worth asking for its first block.
     package static func isLikely(path: String) -> Bool {
-        let name = path.split(separator: "/").last ?? ""
-        guard let dot = name.lastIndex(of: ".") else { return false }
-        return endings.contains(name[name.index(after: dot)...].lowercased())
+        let bytes = path.utf8
+        let name = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[bytes.index(after: $0)...] } ?? bytes[...]
+        guard let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        return endings.contains(Substring(name[name.index(after: dot)...]).lowercased())
     }
 
     private static let endings: Set<String> = [

@@ -63,12 +63,13 @@ struct CommandContext: Sendable {
 
     /// A file's name as an absolute path.
     func absolute(_ text: String) -> String {
-        text.hasPrefix("/") ? text : process.workingDirectory + (process.workingDirectory == "/" ? "" : "/") + text
+        text.utf8.first == UInt8(ascii: "/")
+            ? text : process.workingDirectory + (process.workingDirectory == "/" ? "" : "/") + text
     }
 
     /// The same of a folder's directory; `~`, which the shell leaves alone in quotes, is the agent's to read.
     func folderPath(_ text: String) -> String {
-        text == "~" || text.hasPrefix("~/") ? text : absolute(text)
+        text == "~" || text.utf8.starts(with: "~/".utf8) ? text : absolute(text)
     }
 
     /// How names and words are shown on standard output.

@@ -1,4 +1,5 @@
 import AsyncTools
+import BlockExchange
 import CLinux
 import ControlAPI
 import Foundation
@@ -17,7 +18,7 @@ struct MountPlaces: Sendable {
 
 extension MountPlaces {
     init(_ places: CommandEnvironment.Places) {
-        let runtime = places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex)
+        let runtime = places.socket.parentPath
         self.init(socket: runtime + "/mount.sock", logFile: places.logFile)
     }
 }
@@ -147,7 +148,7 @@ enum Mounting {
     /// Links followed, those of the directory above alone where nothing is there. The directory itself is not looked at: a mount
     /// whose process is stopped would not answer.
     static func resolved(_ path: String, links: Int = 8) -> String {
-        var parts = path.split(separator: "/")
+        var parts = path.pathComponents
         guard let name = parts.popLast() else { return "/" }
         let above = "/" + parts.joined(separator: "/")
         if name == "." || name == ".." { return real(path) ?? path }
@@ -156,7 +157,7 @@ enum Mounting {
         guard links > 0, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: whole) else {
             return whole
         }
-        return resolved(target.hasPrefix("/") ? target : parent + "/" + target, links: links - 1)
+        return resolved(target.utf8.first == UInt8(ascii: "/") ? target : parent + "/" + target, links: links - 1)
     }
 
     private static func real(_ path: String) -> String? {
@@ -226,7 +227,7 @@ enum Mounting {
     /// The program that mounts, which is beside this one.
     static func mountProgram() throws(ControlError) -> String {
         let own = try AgentProcess.executable()
-        let executable = String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)) + "/" + program
+        let executable = own.parentPath + "/" + program
         guard access(executable, X_OK) == 0 else {
             throw ControlError(.failed, "\(executable) is missing. Install synctrain again.", path: executable)
         }
@@ -333,7 +334,7 @@ enum Mounting {
     /// The processes that have something below the directory open, mapped or as their working directory.
     private static func holders(of directory: String) -> [String] {
         let manager = FileManager.default
-        func isBelow(_ path: String) -> Bool { path == directory || path.hasPrefix(directory + "/") }
+        func isBelow(_ path: String) -> Bool { path.isAtOrBelow(directory) }
         func link(_ path: String) -> String? { try? manager.destinationOfSymbolicLink(atPath: path) }
         var holders: [String] = []
         for process in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {

@@ -1,4 +1,5 @@
 import Archives
+import BlockExchange
 import ControlAPI
 import Diagnosis
 import Foundation
@@ -175,7 +176,7 @@ struct SupportBundleWriter {
     private func own(_ places: CommandEnvironment.Places) -> [String] {
         var host = [CChar](repeating: 0, count: 256)
         gethostname(&host, host.count - 1)
-        let directory = places.configurationFile.split(separator: "/").dropLast().joined(separator: "/")
+        let directory = places.configurationFile.pathComponents.dropLast().joined(separator: "/")
         return [
             context.process.variables["HOME"], context.process.variables["USER"], context.process.variables["LOGNAME"],
             places.home, "/" + directory,

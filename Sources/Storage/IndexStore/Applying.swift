@@ -92,7 +92,7 @@ extension IndexStore {
             let writer = try FolderWriter(database, folder: row, announcer: Announcement.thisDevice)
             let reader = try IndexReader(database, folder: row)
             var path = ""
-            for component in place.split(separator: "/", omittingEmptySubsequences: false) {
+            for component in place.pathComponents {
                 path += path.isEmpty ? component : "/" + component
                 guard let found = try reader.find(path), found.id != row.root else { break }
                 try writer.reselect(found.id, isIgnored: isIgnored(path))

@@ -1,4 +1,5 @@
 import AsyncTools
+import BlockExchange
 import ControlAPI
 import Cryptography
 import FileAccess
@@ -26,8 +27,8 @@ final class DiskDropSource: DropSource {
     /// - Throws: `ControlError`.
     init(_ text: String, environment: DropEnvironment) async throws {
         threads = environment.threads
-        if text.hasPrefix("/") {
-            name = String(text.split(separator: "/").last ?? "")
+        if text.utf8.first == UInt8(ascii: "/") {
+            name = String(text.pathComponents.last ?? "")
             (file, status) = try await threads.runIfActive { try Self.open(text) }
         } else {
             let found = try await environment.folderFile(text)
@@ -44,14 +45,13 @@ final class DiskDropSource: DropSource {
         }
         defer { free(resolved) }
         let place = String(cString: resolved)
-        guard let slash = place.lastIndex(of: "/"),
-            let name = RelativePath(String(place[place.index(after: slash)...]))
-        else {
+        let directory = place.parentPath
+        guard let name = RelativePath(String(place.pathComponents.last ?? "")) else {
             throw ControlError(.noSuchPath, "\(path) is not a regular file; choose another one.", path: path)
         }
         let root: RootDirectory
         do throws(FileAccessError) {
-            root = try RootDirectory(path: slash == place.startIndex ? "/" : String(place[..<slash]))
+            root = try RootDirectory(path: directory.isEmpty ? "/" : String(directory))
         } catch {
             throw ControlError(error, path: path)
         }

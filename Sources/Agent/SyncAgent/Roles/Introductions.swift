@@ -77,7 +77,7 @@ struct Introductions {
     ) -> [FolderConfiguration] {
         guard isAdmin else { return [] }
         var paths = Set(configuration.folders.map(\.path))
-        var room = Self.folderLimit - paths.count { $0.hasPrefix(place + "/") }
+        var room = Self.folderLimit - paths.count { $0.isBelow(place) }
         var taken: [FolderConfiguration] = []
         for offered in config.folders.sorted(by: { $0.id < $1.id }) {
             guard room > 0, !configuration.folders.contains(where: { $0.id == offered.id }),

@@ -68,12 +68,12 @@ struct GroupPattern: Hashable, Sendable {
             throw refusal(
                 Phrase("`?`, `[`, `]`, `\\` and control characters mean nothing in it; `*` stands for any characters"))
         }
-        let path = text.hasPrefix("/") ? text.dropFirst() : text[...]
+        let path = text.utf8.first == PathBytes.slash ? Substring(text.utf8.dropFirst()) : text[...]
         guard let components = Self.split(path) else {
             throw refusal(Phrase("a `{` needs a `}`, and alternatives without `/` or further braces between them"))
         }
         guard components.allSatisfy({ !["", ".", ".."].contains($0) }), let last = components.last,
-            !path.hasPrefix("!")
+            path.utf8.first != UInt8(ascii: "!")
         else { throw refusal(Phrase("write a path below the folder, such as `album/*.{jpg,txt}`")) }
         let many = Phrase(
             "its braces stand for more than \(GroupLimits.alternativeCount) names; write several shorter patterns")
@@ -84,12 +84,12 @@ struct GroupPattern: Hashable, Sendable {
         }
         var forms: [Form] = []
         for name in names {
-            let parts = name.split(separator: "*", omittingEmptySubsequences: false)
+            let parts = Self.pieces(name)
             guard parts.count <= 2 else {
                 throw refusal(
                     Phrase("a name in it may have one `*`, which stands for what the files' names have in common"))
             }
-            let form = Form(prefix: Array(parts[0].utf8), suffix: parts.count == 2 ? Array(parts[1].utf8) : nil)
+            let form = Form(prefix: parts[0], suffix: parts.count == 2 ? parts[1] : nil)
             if !forms.contains(form) { forms.append(form) }
         }
         guard Set(forms.map { $0.suffix == nil }).count == 1 else {
@@ -102,20 +102,24 @@ struct GroupPattern: Hashable, Sendable {
         var compiled: [[Component]] = []
         for directory in directories {
             var components: [Component] = []
-            for component in directory.split(separator: "/") {
+            for component in directory.components() {
+                let pieces = Self.pieces(component)
                 if component == "**" {
                     components.append(.any)
-                } else if component.contains("**") {
+                } else if pieces.dropFirst().dropLast().contains([]) {
                     throw refusal(Phrase("`**` stands for whole directories; write it between two `/`"))
                 } else {
-                    components.append(
-                        .pieces(
-                            component.split(separator: "*", omittingEmptySubsequences: false).map { Array($0.utf8) }))
+                    components.append(.pieces(pieces))
                 }
             }
             compiled.append(components)
         }
         self.directories = compiled
+    }
+
+    /// What is between the `*`.
+    private static func pieces(_ text: some StringProtocol) -> [[UInt8]] {
+        text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map { Array($0) }
     }
 
     /// The components of a path, at each `/` outside of braces; nil if the braces are not well formed.
@@ -141,15 +145,15 @@ struct GroupPattern: Hashable, Sendable {
     /// All that well-formed braces stand for, each once; nil if that is too much.
     private static func alternatives(of text: String) -> [String]? {
         var all = [""]
-        var rest = text[...]
+        var rest = text.unicodeScalars[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
             let choices = rest[rest.index(after: open)..<close].split(separator: ",", omittingEmptySubsequences: false)
             guard choices.count * all.count <= GroupLimits.alternativeCount else { return nil }
-            let before = rest[..<open]
-            all = all.flatMap { start in choices.map { start + before + $0 } }
+            let before = Substring(rest[..<open])
+            all = all.flatMap { start in choices.map { start + before + Substring($0) } }
             rest = rest[rest.index(after: close)...]
         }
-        return all.map { $0 + rest }
+        return all.map { $0 + Substring(rest) }
     }
 
     // MARK: matching

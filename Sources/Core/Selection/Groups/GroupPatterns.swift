@@ -31,9 +31,9 @@ public struct GroupPatterns: Hashable, Sendable {
     /// The group that a file of this name is in; nil if there is none.
     public func group(of path: String) -> FileGroup? {
         guard !patterns.isEmpty else { return nil }
-        var directory = path.split(separator: "/", omittingEmptySubsequences: false)
+        var directory = path.components(omittingEmpty: false)
         guard let name = directory.popLast(), let key = key(directory, name) else { return nil }
-        let parent = path.dropLast(name.count)
+        let parent = Substring(path.utf8.dropLast(name.utf8.count))
         // Another pattern, or another stem, may have a better claim on one of the names.
         let names = patterns[key.pattern].names(ofStem: key.stem).filter { self.key(directory, $0[...]) == key }
         guard names.count > 1 else { return nil }

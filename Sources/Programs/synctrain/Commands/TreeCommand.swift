@@ -1,4 +1,5 @@
 import ArgumentParser
+import BlockExchange
 import ControlAPI
 import Phrases
 import Synchronization
@@ -56,7 +57,7 @@ struct TreeDrawing: Sendable {
 
     /// How many names `path` has below `base`.
     static func level(of path: String, below base: String) -> Int {
-        path.split(separator: "/").count - base.split(separator: "/").count
+        path.pathComponents.count - base.pathComponents.count
     }
 
     private func drawContents(of directory: Entry, indent: String, level: Int) async throws {

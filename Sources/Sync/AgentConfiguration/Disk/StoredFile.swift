@@ -1,3 +1,4 @@
+import BlockExchange
 import Glibc
 import Phrases
 
@@ -120,7 +121,7 @@ enum StoredFile {
         }
         guard errno == ENOENT else { throw failure(.make, path) }
         var made = ""
-        for part in path.split(separator: "/") {
+        for part in path.pathComponents {
             made += "/" + part
             guard mkdir(made, mode) != 0 else { continue }
             guard errno == EEXIST else { throw failure(.make, made) }
@@ -137,8 +138,8 @@ enum StoredFile {
     }
 
     static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
-        return String(path[..<slash])
+        let parent = path.parentPath
+        return parent.isEmpty ? "/" : String(parent)
     }
 
     /// What was to be done with a file.

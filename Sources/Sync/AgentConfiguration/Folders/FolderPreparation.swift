@@ -121,7 +121,7 @@ package enum FolderPreparation {
     /// The user's data, so the user's umask decides who may read it.
     private static func makeRoot(_ path: String) throws(ConfigurationError) {
         var made = ""
-        for part in path.split(separator: "/") {
+        for part in path.pathComponents {
             made += "/" + part
             guard mkdir(made, 0o777) != 0, errno != EEXIST else { continue }
             guard errno != ENOTDIR else {

@@ -246,7 +246,7 @@ struct SyncthingImportBuilder {
         }
         if let seconds = number("cleanupIntervalS") { versions.cleanInterval = seconds }
         if let path = settings["fsPath"] ?? settings["versionsPath"], !path.isEmpty, path != ".stversions" {
-            let inFolder = !path.hasPrefix("/") && !path.hasPrefix("~")
+            let inFolder = path.utf8.first.map { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "~") } ?? true
             do throws(SettingProblem) {
                 versions.path = try FolderPath.clean(inFolder ? folder.path + "/" + path : path, userHome: userHome)
             } catch {

@@ -1,3 +1,4 @@
+import BlockExchange
 import Glibc
 import Phrases
 
@@ -125,7 +126,7 @@ package struct AgentPlaces: Equatable, Sendable {
         _ home: String, userHome: String?, userCache: String?
     ) throws(ConfigurationError) -> AgentPlaces {
         var path = home
-        if !home.hasPrefix("/") {
+        if home.utf8.first != UInt8(ascii: "/") {
             guard let current = getcwd(nil, 0) else {
                 throw ConfigurationError(
                     .noPlace, "the current directory cannot be read; give --home an absolute path")
@@ -135,7 +136,7 @@ package struct AgentPlaces: Equatable, Sendable {
         }
         // `realpath` would not do: the directory may be made later.
         var parts: [Substring] = []
-        for part in path.split(separator: "/") where part != "." {
+        for part in path.pathComponents where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(part) }
         }
         let directory = "/" + parts.joined(separator: "/")

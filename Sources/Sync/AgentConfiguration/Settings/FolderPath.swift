@@ -7,18 +7,18 @@ enum FolderPath {
 
     /// `text` with `~` and `~/` at its beginning replaced by `userHome`.
     static func expanded(_ text: String, userHome: String?) throws(SettingProblem) -> String {
-        guard text == "~" || text.hasPrefix("~/") else { return text }
+        guard text == "~" || text.utf8.starts(with: "~/".utf8) else { return text }
         guard let userHome else {
             throw SettingProblem(
                 .invalidValue,
                 "`\(text)`: this user's home directory is unknown; enter a full path, for example /home/me/Library")
         }
-        return (userHome == "/" && text.count > 1 ? "" : userHome) + text.dropFirst()
+        return (userHome == "/" && text.utf8.count > 1 ? "" : userHome) + Substring(text.utf8.dropFirst())
     }
 
     /// The full path `path` without double and trailing slashes.
     static func clean(_ path: String) throws(SettingProblem) -> String {
-        guard path.hasPrefix("/") else {
+        guard path.utf8.first == UInt8(ascii: "/") else {
             throw SettingProblem(
                 .invalidValue, "`\(path)` is not absolute; enter a full path, for example /home/me/Library")
         }

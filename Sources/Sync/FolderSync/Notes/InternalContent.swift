@@ -8,7 +8,7 @@ import SyncDecisions
 package enum InternalContent {
     package static let directory = NoteFile.directory
 
-    package static func contains(_ path: String) -> Bool { path == directory || path.hasPrefix(directory + "/") }
+    package static func contains(_ path: String) -> Bool { path.isAtOrBelow(directory) }
 
     /// Whether a search shows it: one for its name does.
     package static func isSought(by text: String) -> Bool { text.lowercased().contains(directory) }

@@ -1,3 +1,4 @@
+import BlockExchange
 import FileAccess
 import IndexStore
 import Reconciliation
@@ -21,7 +22,7 @@ struct DirectoryFinding: Sendable {
     ) -> [DirectoryRemoval.Item] {
         var unsyncable: Set<String> = []
         return zip(found, facts).map { found, facts in
-            let parent = found.name.lastIndex(of: "/").map { String(found.name[..<$0]) } ?? ""
+            let parent = String(found.name.parentPath)
             let isUnsyncable = found.type == .other || isProblem(found.name) || unsyncable.contains(parent)
             if isUnsyncable { unsyncable.insert(found.name) }
             let expected = facts.local.flatMap { FileAccess.FileStatus($0) }

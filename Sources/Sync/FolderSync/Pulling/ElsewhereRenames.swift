@@ -108,10 +108,9 @@ struct ElsewhereRenames: Sendable {
     private static func noteMovedPart(
         of directory: String, _ name: String, to place: String, _ work: inout FolderWork
     ) {
-        let rest = name.dropFirst(directory.count)
-        guard place.count > rest.count, place.hasSuffix(rest) else { return }
+        guard let new = place.without(suffix: name.behind(directory)), !new.isEmpty else { return }
         guard work.memory.movedParts[directory] != nil || work.memory.movedParts.count < partLimit else { return }
-        work.memory.movedParts[directory, default: [:]][String(place.dropLast(rest.count)), default: 0] += 1
+        work.memory.movedParts[directory, default: [:]][String(new), default: 0] += 1
     }
 
     /// Where files of a renamed directory are that were changed under their old names meanwhile; nil if one of them is nowhere.

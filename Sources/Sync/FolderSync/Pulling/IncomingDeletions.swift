@@ -241,11 +241,9 @@ struct IncomingDeletions: Sendable {
 
     /// The directory that is above both; empty for the folder's root.
     private static func common(_ directory: Substring?, _ name: String) -> Substring {
-        let parent = name.lastIndex(of: "/").map { name[..<$0] } ?? ""
+        let parent = name.parentPath
         guard var common = directory else { return parent }
-        while !common.isEmpty, parent != common, !parent.hasPrefix(common + "/") {
-            common = common.lastIndex(of: "/").map { common[..<$0] } ?? ""
-        }
+        while !parent.isAtOrBelow(common) { common = common.parentPath }
         return common
     }
 }

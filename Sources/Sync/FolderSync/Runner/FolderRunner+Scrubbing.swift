@@ -47,8 +47,7 @@ extension FolderRunner {
             let started = tools.time.monotonic()
             let outcome = try await check(below: path, isScheduled: false, emit: emit)
             var (damaged, repaired) = (Int64(0), Int64(0))
-            for file in boards.scrub.allDamaged
-            where path.isEmpty || file.name == path || file.name.hasPrefix(path + "/") {
+            for file in boards.scrub.allDamaged where file.name.isAtOrBelow(path) {
                 let holders = try await DamageRepair.told(of: file, in: reading())
                 try await emit(.damaged(id.rawValue, file, holders: holders))
                 guard isRepairing else {

@@ -57,8 +57,8 @@ struct LocalRenames: Sendable {
         for held in relocation.held + refused { outcome.held[held.from] = held.to }
         // What was below a directory that no line can follow is there with it.
         for held in refused {
-            for item in lost where item.path.hasPrefix(held.from + "/") && outcome.held[item.path] == nil {
-                outcome.held[item.path] = held.to + item.path.dropFirst(held.from.count)
+            for item in lost where item.path.isBelow(held.from) && outcome.held[item.path] == nil {
+                outcome.held[item.path] = held.to + item.path.behind(held.from)
             }
         }
         Self.noteHeld(relocation.held + refused, in: folder.id, &work)

@@ -1,4 +1,5 @@
 import Arithmetic
+import BlockExchange
 import FileAccess
 import IndexStore
 import Selection
@@ -42,7 +43,7 @@ struct MountWatch: Sendable {
     /// How many names would count as deleted.
     private func knownCount(below names: Set<String>) async throws -> Int64 {
         var sum: Int64 = 0
-        for name in names where !names.contains(where: { name.hasPrefix($0 + "/") }) {
+        for name in names where !names.contains(where: { name.isBelow($0) }) {
             guard let present = try await folder.index.store.global(folder.id, name)?.present else { continue }
             for count in [present.files, present.directories, present.symlinks] { sum.addClamped(count) }
         }

@@ -40,7 +40,7 @@ package struct ResolveExtraneousStep: FolderStep {
         case .select, .ignore: try await settling.edit(topmost, found)
         case .delete: try await settling.delete(found, at: topmost)
         case .moveTo:
-            guard let directory, directory.hasPrefix("/") else { throw FolderError.noTargetDirectory }
+            guard let directory, directory.utf8.first == UInt8(ascii: "/") else { throw FolderError.noTargetDirectory }
             try await settling.move(found, below: topmost, to: directory)
         case .keepMine, .keepTheirs, .keepBoth: try await settling.keep(found)
         }
@@ -259,7 +259,7 @@ struct ExtraneousSettling {
 
     mutating func move(_ files: [ExtraneousFile], below paths: [String], to directory: String) async throws {
         let path = folder.settings.path
-        guard directory != path, !directory.hasPrefix(path + "/") else {
+        guard !directory.isAtOrBelow(path) else {
             throw FolderError.targetInsideFolder(directory)
         }
         let root = folder.root
@@ -283,8 +283,8 @@ struct ExtraneousSettling {
         for chosen in paths {
             guard let start = RelativePath(chosen) else { continue }
             if path == start { return try RelativePath(parsing: start.name) }
-            if path.text.hasPrefix(chosen + "/") {
-                return try RelativePath(parsing: start.name + path.text.dropFirst(chosen.count))
+            if path.isBelow(start) {
+                return try RelativePath(parsing: start.name + path.text.behind(chosen))
             }
         }
         return try RelativePath(parsing: path.name)

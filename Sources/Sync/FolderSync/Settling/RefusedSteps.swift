@@ -97,9 +97,7 @@ package struct SettleRefusedStep: FolderStep {
     private static func chosen(
         _ paths: [String], from all: [RefusedVersion]
     ) throws -> [RefusedVersion] {
-        func isMeant(_ version: RefusedVersion, by path: String) -> Bool {
-            path.isEmpty || version.file.name == path || version.file.name.hasPrefix(path + "/")
-        }
+        func isMeant(_ version: RefusedVersion, by path: String) -> Bool { version.file.name.isAtOrBelow(path) }
         for path in paths where !all.contains(where: { isMeant($0, by: path) }) {
             throw FolderError.nothingRefused(path)
         }

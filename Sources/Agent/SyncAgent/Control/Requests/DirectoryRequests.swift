@@ -43,7 +43,7 @@ struct DirectoryRequests: RequestGroup {
 
     /// `path` without double and trailing slashes.
     private func absolute(_ path: String) throws(ControlError) -> String {
-        guard path.hasPrefix("/") else {
+        guard path.utf8.first == UInt8(ascii: "/") else {
             throw ControlError(
                 .invalidRequest, "\(path) is not absolute. Enter a full path, for example /home/me/Library.", path: path
             )

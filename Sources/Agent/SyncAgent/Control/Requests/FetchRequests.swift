@@ -60,13 +60,13 @@ struct FetchRequests: RequestGroup {
     /// Says where each root goes below `output`: one file becomes `output` itself unless that is a directory, one
     /// directory's contents go right into it, of several each goes in under its own name.
     private func place(_ roots: inout [FetchJob.Root], at output: String, isOne: Bool) async throws {
-        guard output.hasPrefix("/") else {
+        guard output.utf8.first == UInt8(ascii: "/") else {
             throw ControlError(.invalidRequest, "the output \(output) is not an absolute path", path: output)
         }
         let clean = PathResolver.absolute(output, in: "/")
         let isDirectory = try await fetching.threads.runIfActive { (try? RootDirectory(path: clean)) != nil }
         if isOne, let root = roots.first, !root.entry.isDirectory, !isDirectory {
-            guard !output.hasSuffix("/") else {
+            guard output.utf8.last != UInt8(ascii: "/") else {
                 throw ControlError(.noSuchPath, "\(clean): no such directory; create it first", path: output)
             }
             let (directory, name) = try AtomicFile.split(clean)

@@ -70,7 +70,7 @@ struct LinkRequests: RequestGroup {
 
     /// Where the page shows it, as the page writes its addresses.
     static func address(_ entry: Entry) -> String {
-        let parts = entry.path.split(separator: "/").map(String.init)
+        let parts = entry.path.pathComponents.map(String.init)
         return "#/files" + ([entry.folder] + parts).map { "/" + part($0) }.joined()
     }
 
