@@ -12,12 +12,15 @@ is out of bounds, or a conversion does not fit. A number from outside is one tha
 - used plainly where a comment on its line or the one before says why nothing can overflow: `// bounded: REASON`.
 
 `// bounded-names: NAME NAME: REASON` says so for names in the whole file. docs/decisions/wire-integers.md has the reasons.
+Paths that are compared by Characters are refused with it (paths.py).
 """
 
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import paths
 
 # The directories below Sources that handle what comes from outside; the rest sees its own values and the user's.
 DIRECTORIES = [
@@ -378,12 +381,12 @@ def check(root):
 
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    found = check(root)
-    for line in found:
+    found, compared = check(root), paths.check(root)
+    for line in found + compared:
         print(line)
     if found:
         print(f"{len(found)} places; docs/decisions/wire-integers.md says what to write instead.", file=sys.stderr)
-    return 1 if found else 0
+    return 1 if found or compared else 0
 
 
 if __name__ == "__main__":

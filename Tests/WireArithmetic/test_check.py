@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import check
+import paths
 
 
 def found(source):
@@ -79,6 +80,19 @@ def test_what_cannot_trap_passes():
 
 def test_the_line_is_named():
     assert found("let a = 1\n\nlet b = file.size + 1")[0].startswith("file.swift:3: ")
+
+
+def test_paths_go_by_bytes():
+    for source in [
+        'a.hasPrefix(b + "/")', 'a.hasSuffix("/" + b)', 'a.split(separator: "/")', 'a.lastIndex(of: "/")', 'a.firstIndex(of: "/")',
+        'a.split(separator: "/", omittingEmptySubsequences: false)', "// ascii:\na.lastIndex(of: \"/\")",
+    ]:
+        assert len(paths.find("file.swift", source)) == 1, source
+    for source in [
+        "a.isBelow(b)", 'a.hasPrefix("/v1/")', 'a.utf8.lastIndex(of: UInt8(ascii: "/"))', 'a.unicodeScalars.split(separator: "/")',
+        '// a.split(separator: "/")', '// ascii: a number\na.split(separator: "/")', 'a.split(separator: "/")  // ascii: a number',
+    ]:
+        assert paths.find("file.swift", source) == [], source
 
 
 def test_each_directory_is_there():

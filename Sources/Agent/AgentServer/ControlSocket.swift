@@ -77,7 +77,7 @@ struct ControlSocket: Sendable {
     func retract() { unlink(path) }
 
     private func makeDirectory() throws(ControlError) {
-        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/") else {
+        guard path.utf8.first == UInt8(ascii: "/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
             throw ControlError(.failed, "The control socket needs an absolute path, not \(path).", path: path)
         }
         let directory = String(path[..<slash])

@@ -90,6 +90,7 @@ package struct ControlClient: AgentControl {
             var facts = try MemberFacts(head)
             var part = facts.size > 0 ? 0...facts.size - 1 : nil
             if head.status.code == 206 {
+                // ascii: a header of numbers
                 guard let text = head.headers.first(name: "content-range"), let size = text.split(separator: "/").last,
                     let whole = Int64(size), let resolved = range?.resolved(size: whole)
                 else { throw ControlError.brokenOff }

@@ -42,6 +42,7 @@ package struct DeviceDropMessage: Equatable, Sendable {
 
     /// Nil for what is none.
     package init?(_ name: String) {
+        // ascii: what is not made of words and an id is refused
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count >= 2, let kind = Kind(rawValue: String(parts[0])), let id = UniqueID(String(parts[1])) else {
             return nil
