@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    /// Of each is kept what the rules keep.
+    @Test func namesThatDifferInNormalizationAloneHaveVersionsOfTheirOwn() throws {
+        let place = try Place()
+        for name in ["\u{E9}", "e\u{301}"] { _ = try place.write("one", ".stversions/\(name)~20251101-101112.txt") }
+        let archive = try place.archive(FolderVersions(kind: .simple, keep: 1))
+        try archive.clean()
+        #expect(
+            try archive.list(nil).versions.map { Array($0.name.utf8) }
+                == ["e\u{301}.txt", "\u{E9}.txt"].map { Array($0.utf8) })
+    }
+
     @Test func whatGoesIsUnderSyncthingsNames() throws {
         let place = try Place()
         let path = try place.write("one", "d/a.txt")

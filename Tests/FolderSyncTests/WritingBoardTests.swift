@@ -16,6 +16,16 @@ import Testing
         #expect(!board.isOpen("a") && board.place(["a"]).isEmpty)
     }
 
+    /// Names that differ in normalization alone are those of two files.
+    @Test func anotherSpellingIsAnotherFile() throws {
+        let board = WritingBoard()
+        let held = try #require(board.open("e\u{301}"))
+        #expect(board.isOpen("e\u{301}") && !board.isOpen("\u{E9}"))
+        #expect(board.place(["\u{E9}"]) == [])
+        board.close(held)
+        #expect(!board.isOpen("e\u{301}") && board.open("\u{E9}") == nil)
+    }
+
     @Test func whatIsOpenGoesAlongWithItsDirectory() throws {
         let board = WritingBoard()
         let held = try #require(board.open("d/a"))

@@ -31,7 +31,7 @@ import Testing
         try await index.store.applyLocal(
             in: music, [.set(LocalEntry(file: two, status: .init(inode: 1, changedSeconds: 1, changedNanoseconds: 1)))],
             placed: ["a", "nothing"], isIgnored: { _ in false })
-        #expect(try await index.store.placing(in: music).keys.sorted() == ["b"])
+        #expect(try await index.store.placing(in: music).keys.map(\.text) == ["b"])
         #expect(try await index.store.local(music, "a")?.file.version == two.version)
     }
 

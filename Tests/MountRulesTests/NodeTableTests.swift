@@ -13,6 +13,16 @@ import Testing
             permissions: 0o644, isHere: disk != 0, disk: disk)
     }
 
+    /// Two directories, or two files of the same version, whose names differ in normalization alone.
+    @Test(arguments: [MountEntry.Kind.directory, .file]) func anotherSpellingIsAnotherNode(kind: MountEntry.Kind) {
+        var table = NodeTable()
+        let composed = table.lookUp(entry("\u{E9}", kind: kind), at: "\u{E9}", now: .zero)
+        let decomposed = table.lookUp(entry("e\u{301}", kind: kind), at: "e\u{301}", now: .zero)
+        #expect(composed != decomposed)
+        table.detach("\u{E9}")
+        #expect(table.numbers(at: "\u{E9}") == [] && table.numbers(at: "e\u{301}") == [decomposed])
+    }
+
     @Test func aVersionIsANodeAndANameAnInode() {
         var table = NodeTable()
         let first = table.lookUp(entry("a"), at: "a", now: .zero)

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func whatIsPending() {
-        func pending(_ items: PlanItem...) -> [String: VersionVector]? {
+        func pending(_ items: PlanItem...) -> [NameKey: VersionVector]? {
             GroupChange.pending(items, rules: S.rules(), unixSeconds: S.now)
         }
         #expect(pending(item("m.a", old: "1", new: "2"), item("m.b", old: "3")) == ["m.a": Self.new, "m.b": Self.new])

@@ -184,6 +184,8 @@ import Testing
         #expect(words(both) == ["fetch a", "fetch b"])
         #expect(both.blocked.map(\.name) == ["a/x"])
         #expect(both.blocked.map(\.obstacle) == [.parentNotDirectory])
+        let spelled = plan([fetched("e\u{301}"), made("\u{E9}"), fetched("\u{E9}/x")])
+        #expect(spelled.blocked.isEmpty, "another spelling is another name")
         // Where the directory is on disk, it stays.
         let becomesFile = PlanItem(
             local: S.here(S.directory(Self.old, name: "a")), global: S.file("n", Self.new, name: "a"), isKept: true)

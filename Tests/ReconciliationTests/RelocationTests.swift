@@ -26,16 +26,16 @@ import Testing
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var lost: [PlacedItem]
-        var lines: Set<String>
+        var lines: Set<NameKey>
         var sightings: [Sighting] = []
         var reported: [Relocation.Move] = []
-        var copies: [String: [String]] = [:]
+        var copies: [NameKey: [String]] = [:]
         var follows: [String] = []
         var joined: [String] = []
         var held: [String] = []
         var unfound: [String] = []
 
-        init(_ words: String, _ lost: [PlacedItem], _ lines: Set<String>, _ sightings: [Sighting] = []) {
+        init(_ words: String, _ lost: [PlacedItem], _ lines: Set<NameKey>, _ sightings: [Sighting] = []) {
             (testDescription, self.lost, self.lines, self.sightings) = (words, lost, lines, sightings)
         }
 
@@ -48,6 +48,10 @@ import Testing
 
     static let cases: [Case] = [
         Case("renamed", [file("a", 1)], ["a"], [Sighting(file("b", 1))]).with { $0.follows = ["a > b"] },
+        Case(
+            "two whose names differ in normalization alone", [file("\u{E9}", 1), file("e\u{301}", 2)],
+            ["\u{E9}", "e\u{301}"], [Sighting(file("a", 1)), Sighting(file("b", 2))]
+        ).with { $0.follows = ["e\u{301} > b", "\u{E9} > a"] },
         Case("deleted", [file("a", 1)], ["a"]).with { $0.unfound = ["a"] },
         Case("an empty one deleted", [file("a", 1, size: 0)], ["a"]),
         Case("into a directory", [file("a", 1)], ["a"], [Sighting(file("d/e/a", 1))]).with {

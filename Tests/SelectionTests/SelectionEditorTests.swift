@@ -134,6 +134,8 @@ import Testing
         let byHand = try editor(
             "!/a\r\n*\r\n  // synctrain: leave-alone /x \r\n// synctrain: other /y\r\n//synctrain /q\r\n")
         #expect(byHand.file.paths(marked: .leaveAlone) == ["x"])
+        #expect(!PathSet(["\u{E9}"]).contains("e\u{301}/x") && PathSet(["\u{E9}"]).contains("\u{E9}/\u{301}x"))
+        #expect(PathSet.topmost(["\u{E9}", "e\u{301}", "\u{E9}/x"]).count == 2)
         let marked = try editor("*").leavingAlone(["\u{301}a"]).file.paths(marked: .leaveAlone)
         #expect(marked.map { Array($0.utf8) } == [Array("\u{301}a".utf8)])
         #expect(throws: IgnoreError.self) { try editor("*").leavingAlone(["a\nb"]) }

@@ -43,7 +43,7 @@ final class SimulatedAgent: Sendable {
         var isFreeing = false
         /// The names that it has emptied for that.
         var emptied: Set<String> = []
-        var groupsBefore: [FileGroup: [String: VersionVector]]?
+        var groupsBefore: [FileGroup: [NameKey: VersionVector]]?
         var filled: Set<String> = []
         /// What a process that died has filled, until the next one has settled its groups.
         var leftBehind: Set<String> = []
@@ -175,7 +175,7 @@ final class SimulatedAgent: Sendable {
     }
 
     /// What was to be done about groups before it did what it is at.
-    var groupsBefore: [FileGroup: [String: VersionVector]]? {
+    var groupsBefore: [FileGroup: [NameKey: VersionVector]]? {
         get { state.withLock { $0.groupsBefore } }
         set { state.withLock { $0.groupsBefore = newValue } }
     }

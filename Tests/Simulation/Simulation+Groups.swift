@@ -7,10 +7,10 @@ import Selection
 /// Files that belong together change together.
 extension Simulation {
     /// What is to be done about each group by what the agent's index says; groups that something is wrong with are left out.
-    private func pending(_ agent: SimulatedAgent) async -> [FileGroup: [String: VersionVector]] {
+    private func pending(_ agent: SimulatedAgent) async -> [FileGroup: [NameKey: VersionVector]] {
         guard !weather.groups.isEmpty, let folder = try? agent.process?.folder.runner.reading()
         else { return [:] }
-        var pending: [FileGroup: [String: VersionVector]] = [:]
+        var pending: [FileGroup: [NameKey: VersionVector]] = [:]
         let patterns = folder.groupPatterns
         for group in Set(Self.names.compactMap { patterns.group(of: $0) }) {
             guard let facts = try? await folder.index.facts(group.names) else { continue }
@@ -46,7 +46,7 @@ extension Simulation {
                 agent.filled.contains(facts.name) && facts.local?.status != nil && versions[facts.name] != nil
                     && left[facts.name] == nil && facts.local?.file.version == versions[facts.name]
             }
-            let waiting = left.filter { versions[$0.key] == $0.value }.keys
+            let waiting = left.filter { versions[$0.key] == $0.value }.keys.map(\.text)
             for name in placed.map(\.name) {
                 for other in waiting where problems[name] == nil && problems[other] == nil {
                     trace.violate("agent \(agent.number) placed \(name) without \(other), which was needed as well")

@@ -93,22 +93,36 @@ struct NodeSlots: Sendable {
 
 /// The numbers of the nodes of each path, the newest last. Nearly every path has one, which takes no list.
 struct NodeNames: Sendable {
-    private var newest: [String: UInt64] = [:]
-    /// Of those that have several, the older ones.
-    private var older: [String: [UInt64]] = [:]
+    /// Compared by its bytes: of two names that differ in normalization alone, each is a file, which `String` takes for one.
+    private struct Key: Hashable, Sendable {
+        var path: String
 
-    var paths: Dictionary<String, UInt64>.Keys { newest.keys }
+        static func == (left: Self, right: Self) -> Bool { left.path.utf8.elementsEqual(right.path.utf8) }
+
+        func hash(into hasher: inout Hasher) {
+            var path = path
+            path.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    private var newest: [Key: UInt64] = [:]
+    /// Of those that have several, the older ones.
+    private var older: [Key: [UInt64]] = [:]
+
+    var paths: some Sequence<String> { newest.keys.lazy.map(\.path) }
 
     /// Empty for a path that has none.
     subscript(_ path: String) -> [UInt64] {
         get {
-            guard let last = newest[path] else { return [] }
-            return older.isEmpty ? [last] : older[path, default: []] + [last]
+            let key = Key(path: path)
+            guard let last = newest[key] else { return [] }
+            return older.isEmpty ? [last] : older[key, default: []] + [last]
         }
         set {
-            newest[path] = newValue.last
+            let key = Key(path: path)
+            newest[key] = newValue.last
             let rest = newValue.dropLast()
-            if !rest.isEmpty || !older.isEmpty { older[path] = rest.isEmpty ? nil : Array(rest) }
+            if !rest.isEmpty || !older.isEmpty { older[key] = rest.isEmpty ? nil : Array(rest) }
         }
     }
 

@@ -15,8 +15,8 @@ package struct GroupChange: Equatable, Sendable {
     /// - parameter items: of all names of the group.
     package static func pending(
         _ items: [PlanItem], rules: FolderRules, unixSeconds: Int64
-    ) -> [String: VersionVector]? {
-        var versions: [String: VersionVector] = [:]
+    ) -> [NameKey: VersionVector]? {
+        var versions: [NameKey: VersionVector] = [:]
         for item in items {
             let action = Reconciler.decide(
                 local: item.local, global: item.global, isKept: item.isKept, rules: rules, unixSeconds: unixSeconds)

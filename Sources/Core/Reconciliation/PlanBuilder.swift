@@ -6,7 +6,7 @@ struct PlanBuilder {
     /// In the order of their names.
     private(set) var items: [Decided]
     /// The directories above everything that is there afterwards.
-    private let neededDirectories: Set<String>
+    private let neededDirectories: Set<NameKey>
     /// Files that become something else under another name, and are not deleted for that.
     private var isRenamed: [Bool]
     /// The group of each item that changes one.
@@ -19,11 +19,11 @@ struct PlanBuilder {
             if case .blocked = item.action { return groups.group(of: item.name) }
             return item.action.isGroupChange ? groups.group(of: item.name) : nil
         }
-        var needed: Set<String> = []
+        var needed: Set<NameKey> = []
         for item in items where Self.needsItsDirectory(item.action) {
             for ancestor in PathOrder.ancestors(of: item.name) {
                 // What is above this one was put in with it.
-                guard needed.insert(ancestor).inserted else { break }
+                guard needed.insert(ancestor) else { break }
             }
         }
         neededDirectories = needed
@@ -48,7 +48,7 @@ struct PlanBuilder {
 
     /// Holds back what cannot be: a file and something below it. What is on this disk already stays.
     mutating func block() {
-        var leaves: Set<String> = []
+        var leaves: Set<NameKey> = []
         for index in items.indices where Self.isLeaf(items[index].action) {
             if Self.replacesDirectory(items[index].action), neededDirectories.contains(items[index].name) {
                 items[index].action = .blocked(.directoryNotEmpty)

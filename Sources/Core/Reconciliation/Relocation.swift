@@ -117,18 +117,18 @@ package struct Relocation: Equatable, Sendable {
     ///   - reported: renames that were seen to happen, in their order.
     ///   - copies: for files of `unfound` of an earlier decision the sightings with the same contents.
     package init(
-        lost: [PlacedItem], lines: Set<String>, sightings: [Sighting], reported: [Move] = [],
-        copies: [String: [String]] = [:]
+        lost: [PlacedItem], lines: Set<NameKey>, sightings: [Sighting], reported: [Move] = [],
+        copies: [NameKey: [String]] = [:]
     ) {
         let lost = lost.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
         let seen = Seen(sightings)
-        var found: [String: Sighting] = [:]
+        var found: [NameKey: Sighting] = [:]
         for item in lost { found[item.path] = seen.sighting(of: item, reported: reported) }
         // A directory whose number says nothing, or of which there is a copy, is where what was in it is.
         for item in lost where item.kind == .directory && found[item.path] == nil && lines.contains(item.path) {
             found[item.path] = seen.directory(item, of: lost, found: found, copies: copies)
         }
-        var ambiguous: [String: String] = [:]
+        var ambiguous: [NameKey: String] = [:]
         for item in lost where found[item.path] == nil && lines.contains(item.path) && item.kind == .file {
             let same = (copies[item.path] ?? []).compactMap { seen.byPath[$0] }
             let named = same.filter { Self.name($0.item.path) == Self.name(item.path) }
@@ -148,7 +148,7 @@ package struct Relocation: Equatable, Sendable {
             unfound.append(item)
         }
         var settled: Set<String> = []
-        var directories: Set<String> = []
+        var directories: Set<NameKey> = []
         for item in lost {
             guard let place = found[item.path], !settled.contains(where: { item.path.isBelow($0) }) else { continue }
             let move = Move(from: item.path, to: place.item.path)
@@ -180,7 +180,7 @@ package struct Relocation: Equatable, Sendable {
 
 /// Sightings, to be found by number and by path.
 private struct Seen {
-    var byPath: [String: Sighting] = [:]
+    var byPath: [NameKey: Sighting] = [:]
     private var byInode: [UInt64: [Sighting]] = [:]
 
     init(_ sightings: [Sighting]) {
@@ -213,9 +213,9 @@ private struct Seen {
 
     /// Where most of what was in a directory is, under the same names.
     func directory(
-        _ directory: PlacedItem, of lost: [PlacedItem], found: [String: Sighting], copies: [String: [String]]
+        _ directory: PlacedItem, of lost: [PlacedItem], found: [NameKey: Sighting], copies: [NameKey: [String]]
     ) -> Sighting? {
-        var votes: [String: Int] = [:]
+        var votes: [NameKey: Int] = [:]
         var total = 0
         for item in lost where item.kind != .directory && item.path.isBelow(directory.path) {
             total += 1
@@ -226,7 +226,7 @@ private struct Seen {
                 votes[String(there), default: 0] += 1
             }
         }
-        guard let best = votes.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }), best.value * 2 > total,
+        guard let best = votes.max(by: { ($0.value, $1.key.text) < ($1.value, $0.key.text) }), best.value * 2 > total,
             let there = byPath[best.key], there.item.kind == .directory
         else { return nil }
         return there

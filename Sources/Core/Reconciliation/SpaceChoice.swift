@@ -1,4 +1,5 @@
 import Arithmetic
+import BlockExchange
 
 /// A file that could go to free its space.
 package struct SpaceCandidate: Equatable, Sendable {
@@ -48,7 +49,7 @@ package enum SpaceChoice {
             sum.addClamped(candidate.size)
         }
         // The last large one may have made smaller ones unnecessary.
-        var spared: Set<String> = []
+        var spared: Set<NameKey> = []
         for candidate in chosen.sorted(by: { ($0.size, $1.name) < ($1.size, $0.name) })
         // bounded: sizes are from zero on, and the sum holds this one
         where sum < .max && sum - candidate.size >= byteCount {

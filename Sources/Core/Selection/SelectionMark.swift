@@ -48,33 +48,32 @@ extension IgnoreFile {
 
 /// Paths, each of which stands for itself and all below it.
 public struct PathSet: Sendable, Equatable {
-    private var paths: Set<String>
+    private var paths: Set<[UInt8]>
 
-    public init(_ paths: some Sequence<String>) { self.paths = Set(paths) }
+    public init(_ paths: some Sequence<String>) { self.paths = Set(paths.map { Array($0.utf8) }) }
 
     /// Those of `paths` that lie below none of the others, by the bytes of their names.
     public static func topmost(_ paths: some Sequence<String>) -> [String] {
-        let all = Set(paths)
-        return all.filter { path in
-            var end = path.utf8.endIndex
-            while let slash = path.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
-                if all.contains(String(path[..<slash])) { return false }
-                end = slash
-            }
-            return true
-        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let all = PathSet(paths)
+        return all.paths.filter { !all.holds(above: $0) }.sorted { $0.lexicographicallyPrecedes($1) }.map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     public var isEmpty: Bool { paths.isEmpty }
 
-    mutating func insert(_ path: String) { paths.insert(path) }
+    mutating func insert(_ path: String) { paths.insert(Array(path.utf8)) }
 
     public func contains(_ path: String) -> Bool {
         guard !paths.isEmpty else { return false }
-        if paths.contains(path) { return true }
-        var end = path.utf8.endIndex
-        while let slash = path.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
-            if paths.contains(String(path[..<slash])) { return true }
+        let bytes = Array(path.utf8)
+        return paths.contains(bytes) || holds(above: bytes)
+    }
+
+    private func holds(above path: [UInt8]) -> Bool {
+        var end = path.endIndex
+        while let slash = path[..<end].lastIndex(of: PathBytes.slash) {
+            if paths.contains(Array(path[..<slash])) { return true }
             end = slash
         }
         return false

@@ -41,7 +41,7 @@ extension IndexStore {
     /// The notes of these names, by name.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
-    package func fetched(_ names: [String], in folder: FolderID) async throws -> [String: FetchedFile] {
+    package func fetched(_ names: [String], in folder: FolderID) async throws -> [NameKey: FetchedFile] {
         guard !names.isEmpty else { return [:] }
         return try await read { try Self.fetched(names, in: folder, $0) }
     }
@@ -49,18 +49,18 @@ extension IndexStore {
     /// The same at once. Blocks its thread.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
-    package func fetchedNow(_ names: [String], in folder: FolderID) throws -> [String: FetchedFile] {
+    package func fetchedNow(_ names: [String], in folder: FolderID) throws -> [NameKey: FetchedFile] {
         guard !names.isEmpty else { return [:] }
         return try readNow { try Self.fetched(names, in: folder, $0) }
     }
 
     private static func fetched(
         _ names: [String], in folder: FolderID, _ database: Database
-    ) throws -> [String: FetchedFile] {
+    ) throws -> [NameKey: FetchedFile] {
         let row = try Folder.find(folder, in: database)
         let select = try RawStatement(
             database, "SELECT name, size, modified, nanoseconds FROM fetched WHERE folder = ?1 AND name = ?2")
-        var found: [String: FetchedFile] = [:]
+        var found: [NameKey: FetchedFile] = [:]
         for name in names {
             try select.bind(1, row.number)
             try select.bind(2, name)

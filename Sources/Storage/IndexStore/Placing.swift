@@ -139,7 +139,7 @@ extension IndexStore {
     /// What was noted and is not over, by name; without blocks.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
-    package func placing(in folder: FolderID) async throws -> [String: FileInfo] {
+    package func placing(in folder: FolderID) async throws -> [NameKey: FileInfo] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
@@ -150,7 +150,7 @@ extension IndexStore {
                 """)
             try select.bind(1, row.number)
             defer { select.reset() }
-            var files: [String: FileInfo] = [:]
+            var files: [NameKey: FileInfo] = [:]
             while try select.step() {
                 let noted = try AnnouncementCoding.announcement(select)
                 var file = noted.file

@@ -94,7 +94,7 @@ extension EntryReader {
         /// Of the rows; only where the order needs them, or names of the disk have to be put between them.
         var names: [String] = []
         /// What of the disk the index has not named yet.
-        var disk: [String: FileType]
+        var disk: [NameKey: FileType]
     }
 
     private func makeOrder(of directory: String, _ query: EntryQuery, isOnDisk: Bool) async throws -> DirectoryOrder {
@@ -112,7 +112,7 @@ extension EntryReader {
             var type: FileType?
             if hasDisk || filter != .all {
                 let name = String(decoding: row.name, as: UTF8.self)
-                type = hasDisk ? gathered.disk.removeValue(forKey: name) : nil
+                type = hasDisk ? gathered.disk.removeValue(forKey: NameKey(name)) : nil
                 let isWanted = Self.isWanted(
                     filter, path: prefix + name, name: name, type: type, isDirectory: row.isDirectory, selection)
                 guard isWanted else { return }
@@ -170,11 +170,11 @@ extension EntryReader {
 
     /// The names that only this disk has, by their bytes, with what they are sorted by.
     private func localRows(
-        _ names: [String: FileType], prefix: String, _ query: EntryQuery
+        _ names: [NameKey: FileType], prefix: String, _ query: EntryQuery
     ) async throws -> [(name: String, key: Int64, isDirectory: Bool)] {
         guard let place, !names.isEmpty else { return [] }
         let selection = place.selection
-        let wanted = names.filter { name, type in
+        let wanted = names.map { ($0.key.text, $0.value) }.filter { name, type in
             guard type != .other, let path = RelativePath(prefix + name), !path.isTemporary, !path.isInternal,
                 path.text != InternalContent.directory
             else { return false }
@@ -237,10 +237,10 @@ extension EntryReader {
     }
 
     /// What is on this disk under these names, and of files that are fetched under their temporary ones.
-    func types(_ names: [String], _ prefix: String) async throws -> [String: FileType] {
+    func types(_ names: [String], _ prefix: String) async throws -> [NameKey: FileType] {
         guard let place else { return [:] }
         return try await threads.runIfActive {
-            var types: [String: FileType] = [:]
+            var types: [NameKey: FileType] = [:]
             for name in names {
                 for candidate in [name, RelativePath.temporaryName(for: name)] {
                     guard let path = RelativePath(prefix + candidate), let status = try place.root.status(of: path),

@@ -95,7 +95,7 @@ struct EntryReader: Sendable {
         }
         if directory.isEmpty { names[InternalContent.directory] = nil }
         guard !names.isEmpty else { return entries }
-        for name in names.keys {
+        for name in names.keys.map(\.text) {
             let path = directory.isEmpty ? name : directory + "/" + name
             if let entry = try await localEntry(path, names) { entries.append(entry) }
         }
@@ -103,7 +103,7 @@ struct EntryReader: Sendable {
     }
 
     /// The names in a directory on this disk, without Syncthing's own; none if it is not here.
-    func namesOnDisk(in directory: RelativePath?, orNil isRoot: Bool) async throws -> [String: FileType] {
+    func namesOnDisk(in directory: RelativePath?, orNil isRoot: Bool) async throws -> [NameKey: FileType] {
         guard let place, !isRoot else { return [:] }
         return try await threads.runIfActive {
             let list: [DirectoryEntry]
@@ -114,7 +114,7 @@ struct EntryReader: Sendable {
             } catch let error as FileAccessError where error.isAbsence {
                 return [:]
             }
-            var names: [String: FileType] = [:]
+            var names: [NameKey: FileType] = [:]
             for entry in list {
                 guard let name = entry.name else { continue }
                 if directory == nil, let path = RelativePath(name) {
@@ -135,7 +135,7 @@ struct EntryReader: Sendable {
         return try await entry(found, try await types([String(found.name)], prefix))
     }
 
-    func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+    func entry(_ found: GlobalEntry, _ names: [NameKey: FileType]) async throws -> Entry {
         if found.isDirectory { return try await directoryEntry(found, names) }
         let selected = selected(found.path)
         guard let file = found.file else {
@@ -188,7 +188,7 @@ struct EntryReader: Sendable {
         entry.wait(for: .other, ProblemText.damaged(damage, in: folder.id))
     }
 
-    private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+    private func directoryEntry(_ found: GlobalEntry, _ names: [NameKey: FileType]) async throws -> Entry {
         let isRoot = found.path.isEmpty
         let selected = selected(found.path)
         var sums = (below: found.below, selected: found.selected, present: found.present)
@@ -242,7 +242,7 @@ struct EntryReader: Sendable {
 
     /// How a name that is on this disk stands; nil for one that is not.
     private func stateOnDisk(
-        of found: GlobalEntry, _ file: FileInfo, _ names: [String: FileType], _ selected: Entry.Selected
+        of found: GlobalEntry, _ file: FileInfo, _ names: [NameKey: FileType], _ selected: Entry.Selected
     ) async throws -> Entry.State? {
         let name = String(found.name)
         guard let type = names[name] else { return nil }
@@ -280,14 +280,14 @@ struct EntryReader: Sendable {
 
     /// Those of some names of a directory on this disk that were fetched there on purpose, and have not changed since, here or
     /// elsewhere.
-    func downloaded(_ names: [String: FileType], _ prefix: String) async throws -> [String] {
+    func downloaded(_ names: [NameKey: FileType], _ prefix: String) async throws -> [String] {
         guard let place else { return [] }
-        let notes = try await index.fetched(names.keys.map { prefix + $0 }, in: folder.id)
+        let notes = try await index.fetched(names.keys.map { prefix + $0.text }, in: folder.id)
         guard !notes.isEmpty else { return [] }
-        let facts = try await index.facts(in: folder.id, names: Array(notes.keys))
-        let globals = Dictionary(facts.map { ($0.name, $0.global) }, uniquingKeysWith: { first, _ in first })
+        let facts = try await index.facts(in: folder.id, names: notes.keys.map(\.text))
+        let globals = Dictionary(facts.map { (NameKey($0.name), $0.global) }, uniquingKeysWith: { first, _ in first })
         return try await threads.runIfActive {
-            try names.keys.filter { name in
+            try names.keys.map(\.text).filter { name in
                 guard let note = notes[prefix + name], let path = RelativePath(prefix + name),
                     let status = try place.root.status(of: path)
                 else { return false }
@@ -304,17 +304,17 @@ struct EntryReader: Sendable {
             let prefix = directory + "/"
             let names = try await namesOnDisk(in: RelativePath(directory), orNil: false)
             let files = names.filter { name, type in
-                type != .directory && RelativePath(prefix + name)?.isTemporary == false
+                type != .directory && RelativePath(prefix + name.text)?.isTemporary == false
             }
             guard try await downloaded(files, prefix).count == files.count else { return false }
             hasFiles = hasFiles || !files.isEmpty
-            waiting += names.filter { $0.value == .directory }.keys.map { prefix + $0 }
+            waiting += names.filter { $0.value == .directory }.keys.map { prefix + $0.text }
         }
         return hasFiles
     }
 
     /// A name that only this disk has; nil for what is none of the user's.
-    func localEntry(_ path: String, _ names: [String: FileType]) async throws -> Entry? {
+    func localEntry(_ path: String, _ names: [NameKey: FileType]) async throws -> Entry? {
         guard let place, let relative = RelativePath(path), !relative.isTemporary, !relative.isInternal,
             let status = try await threads.runIfActive({ try place.root.status(of: relative) })
         else { return nil }

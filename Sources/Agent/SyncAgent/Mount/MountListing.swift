@@ -86,18 +86,21 @@ struct MountListing: Sendable {
         let prefix = directory.isEmpty ? "" : directory + "/"
         let place = place
         let disk = try place.flatMap { try MountDirectory.open($0.root, RelativePath(directory)) }
-        var names = Set(try disk?.names() ?? [])
-        if let after { names = names.filter { MountTree.precedes(after, $0) } }
+        var names = Set(names: try disk?.names() ?? [])
+        if let after { names = names.filter { MountTree.precedes(after, $0.text) } }
         // Behind the last of the index's page come those of the next.
         let isFull = children.count == limit
         if isFull, let last = children.last {
-            names = names.filter { !MountTree.precedes(String(last.name), $0) }
+            names = names.filter { !MountTree.precedes(String(last.name), $0.text) }
         }
-        var shown = names.filter { !isHidden(prefix + $0) && RelativePath(prefix + $0)?.isTemporary == false }
-            .sorted(by: MountTree.precedes)
+        var shown = names.map(\.text).filter {
+            !isHidden(prefix + $0) && RelativePath(prefix + $0)?.isTemporary == false
+        }
+        .sorted(by: MountTree.precedes)
         let hasMoreOnDisk = shown.count > limit
         shown = Array(shown.prefix(limit))
-        let files = Dictionary(children.map { (String($0.name), $0.file) }, uniquingKeysWith: { first, _ in first })
+        let files = Dictionary(
+            children.map { (NameKey(String($0.name)), $0.file) }, uniquingKeysWith: { first, _ in first })
         let found = try shown.compactMap { name in try disk?.find(name).map { (name, files[name] ?? nil, $0) } }
         let former = try place.map { try formerVersions(found.map { (prefix + $0.0, $0.1, $0.2) }, in: $0) } ?? []
         let local = found.compactMap { name, file, onDisk in
@@ -123,13 +126,13 @@ struct MountListing: Sendable {
     /// by now: what others have is shown in their place.
     private func formerVersions(
         _ files: [(path: String, file: FileInfo?, onDisk: MountTree.OnDisk)], in place: FolderPlace
-    ) throws -> Set<String> {
+    ) throws -> Set<NameKey> {
         let others = files.filter { path, file, onDisk in
             guard let file, !file.isDeleted, !file.isInvalid, onDisk.status.type == .regular else { return false }
             return !MountTree.isAnnounced(file, onDisk.status) && place.selection.isLeftOut(path)
         }
         let notes = try entries.index.fetchedNow(others.map(\.path), in: folder.id)
-        return Set(others.filter { notes[$0.path].map($0.onDisk.status.isAs) ?? false }.map(\.path))
+        return Set(names: others.filter { notes[$0.path].map($0.onDisk.status.isAs) ?? false }.map(\.path))
     }
 
     /// Nil when the folder's place cannot be opened: then the index alone speaks.

@@ -137,7 +137,7 @@ struct CaseClashes {
             }
             let moved = LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)
             try await folder.index.apply(
-                [.set(moved), .set(LocalEntry(file: renaming.tombstone))], placed: [file.name], &work)
+                [.set(moved), .set(LocalEntry(file: renaming.tombstone))], placed: [NameKey(file.name)], &work)
             if folder.scrub.damaged(path.text) != nil {
                 try await folder.index.store.renameDamaged(path.text, to: file.name, in: folder.id)
             }

@@ -37,8 +37,8 @@ struct ElsewhereRenames: Sendable {
         guard !lost.isEmpty else { return false }
         let files = lost.filter { $0.facts.local?.file.kind == .file }
         let candidates = try await folder.index.store.filesLike(files.map(\.facts.name), in: folder.id)
-        var (copies, sightings): ([String: [String]], [String: Sighting]) = ([:], [:])
-        var counts: [String: Int64] = [:]
+        var (copies, sightings): ([NameKey: [String]], [NameKey: Sighting]) = ([:], [:])
+        var counts: [NameKey: Int64] = [:]
         for (_, facts) in files {
             guard let deletion = facts.global, let content = facts.local?.file else { continue }
             for candidate in candidates where candidate.local?.status == nil {
@@ -50,9 +50,9 @@ struct ElsewhereRenames: Sendable {
                 for directory in Self.directories(above: candidate.name) { counts[directory, default: 0] += 1 }
             }
         }
-        var parts: Set<String> = []
-        for (line, rest) in rests {
-            let deletions = files.compactMap { $0.line == line ? $0.facts.global : nil }
+        var parts: Set<NameKey> = []
+        for (line, rest) in rests.map({ ($0.key.text, $0.value) }) {
+            let deletions = files.compactMap { NameKey($0.line) == NameKey(line) ? $0.facts.global : nil }
             if let moved = try await newNames(of: rest.files, below: line, copies, deletions) {
                 for directory in moved.flatMap(Self.directories) { counts[directory, default: 0] += 1 }
             } else if !rest.isDirectoryDeleted {
@@ -63,7 +63,7 @@ struct ElsewhereRenames: Sendable {
             }
         }
         let before = work.memory.movedParts
-        for (directory, count) in counts {
+        for (directory, count) in counts.map({ ($0.key.text, $0.value) }) {
             guard let found = try await folder.index.global(directory) else { continue }
             var there = sighting(of: directory, isDirectory: true)
             let parts = before.values.reduce(0) { $0 + ($1[directory] ?? 0) }
@@ -87,8 +87,8 @@ struct ElsewhereRenames: Sendable {
     }
 
     /// The selected paths that `names` are, or lie below and are deleted, with those; of all names, all selected paths.
-    private func linesInQuestion(_ names: [String]?) async throws -> [String: [NameFacts]] {
-        var lines: [String: [NameFacts]] = [:]
+    private func linesInQuestion(_ names: [String]?) async throws -> [NameKey: [NameFacts]] {
+        var lines: [NameKey: [NameFacts]] = [:]
         if let names {
             for facts in try await folder.index.facts(names) where facts.global?.isDeleted ?? false {
                 var path = RelativePath(facts.name)
@@ -99,7 +99,7 @@ struct ElsewhereRenames: Sendable {
         } else {
             for line in try folder.selectionEditor().list() { lines[line] = [] }
         }
-        for line in folder.place.moved { lines.removeValue(forKey: line) }
+        for line in folder.place.moved { lines.removeValue(forKey: NameKey(line)) }
         return lines
     }
 
@@ -119,10 +119,10 @@ struct ElsewhereRenames: Sendable {
     ///   - copies: where the others are that were deleted.
     ///   - deletions: these deletions.
     private func newNames(
-        of files: [String]?, below directory: String, _ copies: [String: [String]], _ deletions: [FileInfo]
+        of files: [String]?, below directory: String, _ copies: [NameKey: [String]], _ deletions: [FileInfo]
     ) async throws -> [String]? {
         guard let files, let target = Self.target(of: directory, copies) else { return nil }
-        let places = files.map { target + Self.path($0, below: directory) }
+        let places = files.map { target + $0.behind(directory) }
         for (edited, added) in zip(try await folder.index.facts(files), try await folder.index.facts(places)) {
             guard let edited = edited.global, let added = added.global,
                 deletions.contains(where: { RenameElsewhere.isRename(beside: $0, of: edited, to: added) })
@@ -132,33 +132,28 @@ struct ElsewhereRenames: Sendable {
     }
 
     /// The directory that has most of what was below another, under the same names.
-    private static func target(of directory: String, _ copies: [String: [String]]) -> String? {
-        var votes: [String: Int] = [:]
-        for (name, places) in copies where name.utf8.starts(with: "\(directory)/".utf8) {
-            let path = path(name, below: directory)
-            for place in places where place.utf8.count > path.utf8.count && place.hasSuffix(path) {
-                votes[String(decoding: place.utf8.dropLast(path.utf8.count), as: UTF8.self), default: 0] += 1
+    private static func target(of directory: String, _ copies: [NameKey: [String]]) -> String? {
+        var votes: [NameKey: Int] = [:]
+        for (name, places) in copies where name.text.isBelow(directory) {
+            for place in places {
+                guard let new = place.without(suffix: name.text.behind(directory)), !new.isEmpty else { continue }
+                votes[String(new), default: 0] += 1
             }
         }
-        return votes.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
-    }
-
-    /// The rest of a path, with the slash.
-    private static func path(_ name: String, below directory: String) -> String {
-        String(decoding: name.utf8.dropFirst(directory.utf8.count), as: UTF8.self)
+        return votes.max { ($0.value, $1.key.text) < ($1.value, $0.key.text) }?.key.text
     }
 
     /// Of selected paths, and of what is below them, what is here and deleted elsewhere; and what the others still have below
     /// the selected directories among them.
     private func deletedElsewhere(
-        _ lines: [String: [NameFacts]]
-    ) async throws -> (lost: [Lost], rests: [String: Rest]) {
+        _ lines: [NameKey: [NameFacts]]
+    ) async throws -> (lost: [Lost], rests: [NameKey: Rest]) {
         func isLost(_ facts: NameFacts) -> Bool {
             guard let global = facts.global, let local = facts.local else { return false }
             return global.isDeleted && local.status != nil && !local.file.isDeleted && local.flags.isEmpty
         }
-        var (lost, rests): ([Lost], [String: Rest]) = ([], [:])
-        let paths = lines.keys.sorted()
+        var (lost, rests): ([Lost], [NameKey: Rest]) = ([], [:])
+        let paths = lines.keys.map(\.text).sorted()
         for start in stride(from: 0, to: paths.count, by: FolderIndex.pageLimit) {
             for line in try await folder.index.facts(
                 Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)]))

@@ -19,10 +19,10 @@ struct FilePlacer: FolderStep {
 
     /// Gives an outcome for each file, by its position.
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> [(Int, PlacementOutcome)] {
-        let names = Set(units.joined().map(\.path.text))
+        let names = units.joined().map(\.path.text)
         // Bytes that a program writes into what was replaced would be lost.
         let open = folder.writing.place(names)
-        defer { folder.writing.placed(names.subtracting(open)) }
+        defer { folder.writing.placed(names.filter { !open.contains($0) }) }
         let (singles, groups, refused) = try await choose(folder, besides: open)
         var outcomes = refused
         if !singles.isEmpty { outcomes += try await place(singles, folder, &work) }
@@ -38,7 +38,7 @@ struct FilePlacer: FolderStep {
 
     /// Since they were planned another version may have won, the selection may have changed, or the folder may be elsewhere.
     private func choose(
-        _ folder: FolderContext, besides open: Set<String>
+        _ folder: FolderContext, besides open: Set<NameKey>
     ) async throws -> (singles: [StagedPlacement], groups: [StagedUnit], refused: [(Int, PlacementOutcome)]) {
         var (singles, groups): ([StagedPlacement], [StagedUnit]) = ([], [])
         var refused: [(Int, PlacementOutcome)] = []
@@ -76,7 +76,7 @@ struct FilePlacer: FolderStep {
     private func isWanted(_ unit: StagedUnit, _ facts: [NameFacts], _ folder: FolderContext) -> Bool {
         guard unit.first?.group == nil else {
             let versions = Dictionary(
-                unit.compactMap { item in item.version.map { ($0.name, $0.version) } },
+                unit.compactMap { item in item.version.map { (NameKey($0.name), $0.version) } },
                 uniquingKeysWith: { first, _ in first })
             let items = facts.map {
                 PlanItem(
@@ -112,7 +112,7 @@ struct FilePlacer: FolderStep {
             Self.place(items, in: folder.root, archive, attributes) { selection.isLeftOut($0) }
         }
         // Killed here, the files are in place and the index has only the note: the next scan takes them for what they are.
-        let settled = Set(versions.map(\.name)).subtracting(placed.unsettled.map(\.text))
+        let settled = Set(names: versions.map(\.name)).subtracting(Set(names: placed.unsettled.map(\.text)))
         try await folder.index.apply(placed.changes, placed: settled, &work)
         work.effects.rescans.formUnion(placed.unsettled)
         if !placed.scans.isEmpty {

@@ -40,7 +40,7 @@ struct GroupPlacement: Sendable {
             groups: prepared.map(\.placings), in: folder.id)
         let done = try await folder.onDisk { try place(prepared) }
         // Killed here, all is in place, and the next scan takes it for what it is.
-        try await folder.index.apply(done.changes, placed: Set(done.settled), &work)
+        try await folder.index.apply(done.changes, placed: Set(names: done.settled), &work)
         if !done.isUnsettled { work.memory.hasUnsettledGroups = false }
         return failures + done.outcomes
     }

@@ -202,7 +202,7 @@ struct IncomingDeletions: Sendable {
     /// How many files would be lost: those whose content no other file of this disk has that stays. Once that is settled
     /// either way, the others are not looked at.
     private func count(_ waiting: Waiting, known: Int) async throws -> Int {
-        let going = Set(waiting.candidates.lazy.map(\.name))
+        let going = Set(names: waiting.candidates.lazy.map(\.name))
         var (kept, lost) = (0, 0)
         for candidate in waiting.candidates {
             guard waiting.count - kept > DeletionGuard.massFloor, lost <= max(DeletionGuard.massFloor, known / 2) else {
@@ -213,12 +213,12 @@ struct IncomingDeletions: Sendable {
         return waiting.count - kept
     }
 
-    private func isElsewhere(_ candidate: Candidate, going: Set<String>) async throws -> Bool {
+    private func isElsewhere(_ candidate: Candidate, going: Set<NameKey>) async throws -> Bool {
         guard candidate.content != nil,
             let local = try await folder.index.store.local(folder.id, candidate.name)?.file
         else { return false }
         return try await folder.index.store.localFiles(in: folder.id, withBlocks: local.blocks).contains {
-            !going.contains($0.file.name) && $0.file.name != candidate.name
+            !going.contains($0.file.name) && NameKey($0.file.name) != NameKey(candidate.name)
         }
     }
 

@@ -55,7 +55,7 @@ extension Action {
     }
 
     /// The names under which the step changes or removes what is there.
-    var changedNames: Set<String> {
+    var changedNames: [String] {
         switch self {
         case .nothing, .blocked, .fetch, .record, .forget: []
         case .adopt(let file, _, _), .makeDirectory(let file, _), .makeSymlink(let file, _): [file.name]

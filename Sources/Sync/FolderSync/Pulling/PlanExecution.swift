@@ -8,7 +8,7 @@ import Selection
 /// Carries a plan out, action by action; what an action finds other than the plan saw it is left alone and scanned.
 struct PlanExecution {
     private let folder: FolderContext
-    private let facts: [String: NameFacts]
+    private let facts: [NameKey: NameFacts]
     /// What is to follow, for the step that carries the plan out.
     private(set) var work: FolderWork
     private var changes: [LocalChange] = []
@@ -39,7 +39,7 @@ struct PlanExecution {
         self.folder = folder
         self.work = work
         attributes = folder.attributeWriter
-        self.facts = Dictionary(facts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.facts = Dictionary(facts.map { (NameKey($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     private var root: RootDirectory { folder.root }
@@ -65,7 +65,7 @@ struct PlanExecution {
             }
         }
         fetches += renamedFetches
-        try await flush(placed: Set(course.placed.map(\.name)))
+        try await flush(placed: Set(names: course.placed.map(\.name)))
         return fetches
     }
 
@@ -78,9 +78,9 @@ struct PlanExecution {
         defer { if !hasComplained { work.effects.problems.clear(name) } }
         // From before it is looked at what is there until it is gone: what a program writes to it in between would be lost.
         let open = folder.writing.place(step.changedNames)
-        defer { folder.writing.placed(step.changedNames.subtracting(open)) }
+        defer { folder.writing.placed(step.changedNames.filter { !open.contains($0) }) }
         do {
-            if let name = open.first { throw FileAccessError(.changedOnDisk, .remove, path: name) }
+            if let name = open.first { throw FileAccessError(.changedOnDisk, .remove, path: name.text) }
             if let (path, operation) = step.replacedFile { try await folder.refuseWritten(path, operation) }
             if let (file, arrival) = step.newcomer {
                 switch try await makeRoom(for: file, arrival) {
@@ -386,7 +386,8 @@ struct PlanExecution {
         let items = try await folder.itemsOnDisk(below: path)
         switch DirectoryRemoval.verdict(on: items) {
         case .remove(let first):
-            let kinds = Dictionary(items.map { ($0.name, $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
+            let kinds = Dictionary(
+                items.map { (NameKey($0.name), $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
             let root = root
             try await changeDisk {
                 for name in first {
@@ -518,7 +519,7 @@ struct PlanExecution {
     /// Makes what was done durable, and then lets the index say it.
     ///
     /// - parameter placed: of which it was noted that something is put there, and where that is over.
-    private mutating func flush(placed: Set<String> = []) async throws {
+    private mutating func flush(placed: Set<NameKey> = []) async throws {
         if let archive, !archived.isEmpty {
             let names = archived
             archived = []

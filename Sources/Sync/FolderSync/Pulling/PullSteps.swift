@@ -17,11 +17,11 @@ struct PlanPullStep: FolderStep {
     let names: [String]?
     /// Those of `names` that no announcement brought. If others have deleted a file there, then by an announcement that
     /// came meanwhile: of its other names, one may be what the file became, and they are to be in the same plan.
-    var unannounced: Set<String> = []
+    var unannounced: Set<NameKey> = []
     /// Where the window begins.
     let cursor: String?
     /// Files that were tried in this window already.
-    let attempted: Set<String>
+    let attempted: Set<NameKey>
     /// What other devices announced as deleted since the last time.
     let deletions: [FileInfo]
     /// Whether `status` is to say how much is needed: in the first round that finds something.

@@ -19,14 +19,14 @@ package struct FolderAgenda: Sendable {
     package enum Pull: Equatable, Sendable {
         /// See what is needed of these names; nil for all that is kept. What is deleted of the `unannounced` ones was
         /// announced together with names that are not among these.
-        case now([String]?, unannounced: Set<String> = [])
+        case now([String]?, unannounced: Set<NameKey> = [])
         case wait(until: MonotonicTime?)
     }
 
     private enum DuePull {
         case none
         /// By name, whether another device announced it.
-        case names([String: Bool])
+        case names([NameKey: Bool])
         case everything
     }
 
@@ -184,7 +184,7 @@ package struct FolderAgenda: Sendable {
     }
 
     private mutating func pullLater(_ names: some Collection<String>, areAnnounced: Bool) {
-        var due: [String: Bool]
+        var due: [NameKey: Bool]
         switch duePull {
         case .everything: return
         case .none: due = [:]
@@ -250,7 +250,7 @@ package struct FolderAgenda: Sendable {
         defer { (duePull, awaitsPull, isPulling) = (.none, false, true) }
         guard case .names(let names) = duePull else { return .now(nil) }
         return .now(
-            names.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+            names.keys.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
             unannounced: Set(names.lazy.filter { !$0.value }.map(\.key)))
     }
 

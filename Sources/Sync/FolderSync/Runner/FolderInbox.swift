@@ -17,7 +17,7 @@ package final class FolderInbox: Sendable {
         /// Renames that the watcher saw and no scan has seen yet.
         var renames: [Relocation.Move] = []
         /// What others announced as deleted and may be wanted here; the newest of each name.
-        var deletions: [String: FileInfo] = [:]
+        var deletions: [NameKey: FileInfo] = [:]
         /// What fetches that were cut off have left.
         var temporaries: [RelativePath] = []
     }

@@ -131,11 +131,12 @@ package struct FolderIndex: Sendable {
     ///   - placed: names of which it was noted what is about to be put there, and for which that is over.
     ///   - work: told what is needed now, what is to be logged, and whether conflict copies came or went.
     /// - Throws: `IndexStoreError`; `CancellationError`. The changes may be written; then nobody has been told.
-    package func apply(_ changes: [LocalChange], placed: Set<String> = [], _ work: inout FolderWork) async throws {
+    package func apply(_ changes: [LocalChange], placed: Set<NameKey> = [], _ work: inout FolderWork) async throws {
         guard !changes.isEmpty || !placed.isEmpty else { return }
         let made = placed.isEmpty ? namesChangedHere(changes) : []
         let (result, log) = try await ChangeNotes.noting(made, in: store, folder, at: now().seconds) {
-            try await store.applyLocal(in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
+            try await store.applyLocal(
+                in: folder, changes, placed: placed.map(\.text), isIgnored: { selection.isLeftOut($0) })
         }
         announcements.changed()
         self.changes.changed(result, names: changes.map(\.name))

@@ -376,7 +376,7 @@ package final class FolderRunner: Sendable {
 
     /// Does what is needed of `asked`, or of everything, window by window. Files are fetched outside of the turn, so that scans
     /// and changes of the selection go on meanwhile; they get into their places within it.
-    private func pull(_ asked: [String]?, _ unannounced: Set<String>) async throws {
+    private func pull(_ asked: [String]?, _ unannounced: Set<NameKey>) async throws {
         guard boards.status.snapshot.halt?.isOverDeletions != true else { return }
         // What was left undone before may have been waiting for these.
         var names = state.withLock { state in
@@ -388,7 +388,7 @@ package final class FolderRunner: Sendable {
         var (cursor, clearance): (String?, DeletionClearance?) = (nil, nil)
         defer { boards.status.set(isSyncing: false) }
         repeat {
-            var attempted: Set<String> = []
+            var attempted: Set<NameKey> = []
             var next: String?
             while true {
                 let step = PlanPullStep(
@@ -403,7 +403,7 @@ package final class FolderRunner: Sendable {
                     statusChanged()
                 }
                 guard !round.fetches.isEmpty else { break }
-                attempted.formUnion(round.fetches.map(\.file.name))
+                attempted.formUnion(Set(names: round.fetches.map(\.file.name)))
                 account.add(try await fetch(round.fetches, round.folder))
             }
             cursor = next
@@ -455,13 +455,13 @@ package final class FolderRunner: Sendable {
 
     /// What was changed here gives way to what the others have. Throws `FolderError.notReceiveOnly`.
     package func revert(isDryRun: Bool) async throws -> FolderActionOutcome {
-        var attempted: Set<String> = []
+        var attempted: Set<NameKey> = []
         var outcome: FolderActionOutcome?
         while true {
             let round = try await perform(RevertStep(attempted: attempted, isDryRun: isDryRun))
             outcome = outcome ?? round.outcome
             guard !round.fetches.isEmpty else { break }
-            attempted.formUnion(round.fetches.map(\.file.name))
+            attempted.formUnion(Set(names: round.fetches.map(\.file.name)))
             _ = try await fetch(round.fetches, round.folder)
         }
         pullNow()

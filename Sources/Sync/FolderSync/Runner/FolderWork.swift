@@ -34,7 +34,7 @@ package struct FolderMemory: Sendable {
     /// A group may be half in its place: `SettleGroupsStep` ends that.
     var hasUnsettledGroups = true
     /// Names of which nothing is announced until their user says what is to become of what was there, and where that is.
-    var heldNames: [String: String] = [:]
+    var heldNames: [NameKey: String] = [:]
     /// How many files of selected directories other devices have moved to which directories so far.
     var movedParts: [String: [String: Int64]] = [:]
     /// Whether a scan of everything has found that all deletions are announced that were made while the folder only received.
@@ -44,7 +44,7 @@ package struct FolderMemory: Sendable {
     /// What was to be freed and could not be.
     var stuck = StuckNames()
     /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
-    var contestedDeletions: [String: VersionVector] = [:]
+    var contestedDeletions: [NameKey: VersionVector] = [:]
 
     /// More temporary files than this are not remembered.
     static let temporaryLimit = 10_000

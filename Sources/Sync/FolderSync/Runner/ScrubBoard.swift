@@ -1,4 +1,5 @@
 import AsyncTools
+import BlockExchange
 import IndexStore
 import Synchronization
 
@@ -6,7 +7,7 @@ import Synchronization
 package final class ScrubBoard: Sendable {
     private struct State {
         /// Nil until the index was asked.
-        var damaged: [String: DamagedFile]?
+        var damaged: [NameKey: DamagedFile]?
         var running: ScrubTally?
         var last: ScrubTally?
         /// Checks that a person waits for, under way or about to begin.
@@ -46,7 +47,7 @@ package final class ScrubBoard: Sendable {
     var hasDamaged: Bool { state.withLock { $0.damaged?.isEmpty == false } }
 
     func set(damaged: [DamagedFile]) {
-        let byName = Dictionary(damaged.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(damaged.map { (NameKey($0.name), $0) }, uniquingKeysWith: { first, _ in first })
         state.withLock { $0.damaged = byName }
     }
 

@@ -17,13 +17,13 @@ package final class WritingBoard: Sendable {
     }
 
     private struct State {
-        var open: [String: Opened] = [:]
+        var open: [NameKey: Opened] = [:]
         var holds: [Hold: String] = [:]
         var nextHold: UInt64 = 1
         /// Names that are not announced until then.
-        var quiet: [String: MonotonicTime] = [:]
+        var quiet: [NameKey: MonotonicTime] = [:]
         /// What is being put in the place of these.
-        var placing: [String: Int] = [:]
+        var placing: [NameKey: Int] = [:]
     }
 
     /// Quiet names beyond this are announced as any other.
@@ -87,9 +87,8 @@ package final class WritingBoard: Sendable {
     package func rename(_ from: String, to: String) {
         state.withLock { state in
             state.quiet[from] = nil
-            let below = (from + "/").utf8
-            for (hold, name) in state.holds where name == from || name.utf8.starts(with: below) {
-                let new = to + (String(name.utf8.dropFirst(from.utf8.count)) ?? "")
+            for (hold, name) in state.holds where name.isAtOrBelow(from) {
+                let new = to + name.behind(from)
                 state.holds[hold] = new
                 state.open[name] = nil
                 state.open[new, default: Opened(count: 0)].count += 1
@@ -116,9 +115,9 @@ package final class WritingBoard: Sendable {
     }
 
     /// Takes names for putting something in their places, until `placed`; gives those that it may not be put in, which are open.
-    func place(_ names: some Sequence<String>) -> Set<String> {
+    func place(_ names: some Sequence<String>) -> Set<NameKey> {
         state.withLock { state in
-            var refused: Set<String> = []
+            var refused: Set<NameKey> = []
             for name in names {
                 if state.open[name] != nil { refused.insert(name) } else { state.placing[name, default: 0] += 1 }
             }

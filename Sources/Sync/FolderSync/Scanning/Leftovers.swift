@@ -25,7 +25,7 @@ struct Leftovers: Sendable {
     private func removeUseless(_ paths: [RelativePath]) async throws -> [RelativePath] {
         let targets = paths.map { $0.temporaryTarget?.text }
         let facts = Dictionary(
-            try await folder.index.facts(targets.compactMap { $0 }).map { ($0.name, $0) },
+            try await folder.index.facts(targets.compactMap { $0 }).map { (NameKey($0.name), $0) },
             uniquingKeysWith: { first, _ in first })
         let now = folder.now
         let found = zip(paths, targets).map { path, target in

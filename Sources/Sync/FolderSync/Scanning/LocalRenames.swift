@@ -13,7 +13,7 @@ struct RelocationOutcome: Sendable {
     /// Lines that were written, or marked as left behind: what is gone is to be looked at again.
     var moves: [Relocation.Move] = []
     /// Names of which nothing is told yet, and where what was there is: its user is asked.
-    var held: [String: String] = [:]
+    var held: [NameKey: String] = [:]
 }
 
 /// The selection follows what is renamed on this disk. docs/decisions/renames.md gives the reasons.
@@ -42,7 +42,7 @@ struct LocalRenames: Sendable {
         let editor = try folder.selectionEditor()
         let (lost, contents) = try await namesLost(gone)
         guard !lost.isEmpty else { return outcome }
-        let lines = Set(editor.list()).subtracting(editor.file.paths(marked: .moved))
+        let lines = Set(names: editor.list()).subtracting(Set(names: editor.file.paths(marked: .moved)))
         let sightings = try await sightings(of: lost, contents, lines: lines, arrived: arrived)
         var relocation = Relocation(lost: lost, lines: lines, sightings: sightings, reported: reported)
         if !relocation.unfound.isEmpty {
@@ -68,9 +68,9 @@ struct LocalRenames: Sendable {
     /// Of what is gone, what no other device has changed since: a newer version comes whatever was done here.
     private func namesLost(
         _ gone: [KnownEntry]
-    ) async throws -> (lost: [PlacedItem], contents: [String: FileInfo]) {
+    ) async throws -> (lost: [PlacedItem], contents: [NameKey: FileInfo]) {
         var lost: [PlacedItem] = []
-        var contents: [String: FileInfo] = [:]
+        var contents: [NameKey: FileInfo] = [:]
         for start in stride(from: 0, to: gone.count, by: FolderIndex.pageLimit) {
             let part = gone[start..<min(start + FolderIndex.pageLimit, gone.count)]
             for (known, facts) in zip(part, try await folder.index.facts(part.map(\.name))) {
@@ -86,10 +86,10 @@ struct LocalRenames: Sendable {
 
     /// What lies in the folder and may be one of `lost`.
     private func sightings(
-        of lost: [PlacedItem], _ contents: [String: FileInfo], lines: Set<String>, arrived: [PlacedItem]
+        of lost: [PlacedItem], _ contents: [NameKey: FileInfo], lines: Set<NameKey>, arrived: [PlacedItem]
     ) async throws -> [Sighting] {
         let inodes = Set(lost.map(\.inode)).subtracting([0])
-        let roots = PathSet(lines)
+        let roots = PathSet(lines.map(\.text))
         let sizes = Set(lost.filter { $0.kind == .file && $0.size > 0 && roots.contains($0.path) }.map(\.size))
         let wantsDirectories = lost.contains { $0.kind == .directory && lines.contains($0.path) }
         let candidates = Candidates(limit: Self.sightingLimit) { entry in
@@ -152,11 +152,11 @@ struct LocalRenames: Sendable {
 
     /// For each of `lost` the files with the same contents that came to their places after it was seen last.
     private func copies(
-        of lost: [PlacedItem], _ contents: [String: FileInfo], among sightings: [Sighting]
-    ) async throws -> [String: [String]] {
+        of lost: [PlacedItem], _ contents: [NameKey: FileInfo], among sightings: [Sighting]
+    ) async throws -> [NameKey: [String]] {
         var (files, bytes) = (0, Int64(0))
-        var hashes: [String: SHA256Digest] = [:]
-        var copies: [String: [String]] = [:]
+        var hashes: [NameKey: SHA256Digest] = [:]
+        var copies: [NameKey: [String]] = [:]
         for item in lost {
             guard let content = contents[item.path], let hash = content.blocksHash, let seen = item.changed else {
                 continue

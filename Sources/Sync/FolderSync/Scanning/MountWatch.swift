@@ -30,7 +30,7 @@ struct MountWatch: Sendable {
         }
         work.memory.vanishedMounts = VanishedNames(vanished)
         let paths = PathSet(vanished)
-        let held = Set(changes.gone.lazy.map(\.name).filter { paths.contains($0) })
+        let held = Set(names: changes.gone.lazy.map(\.name).filter { paths.contains($0) })
         changes.hold(held)
         for name in vanished.sorted() {
             work.effects.problems.noteFound(VanishedMounts.text(folder: folder.id.rawValue), at: name)

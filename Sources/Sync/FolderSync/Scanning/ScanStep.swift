@@ -92,7 +92,7 @@ package struct ScanStep: FolderStep {
         if paths == nil {
             // While the index has their notes: a death here leaves them to the next scan.
             let leftovers = Leftovers(folder: folder)
-            try await leftovers.settle(try await leftovers.unvisitedSwaps(of: changes.placed.keys), &work)
+            try await leftovers.settle(try await leftovers.unvisitedSwaps(of: changes.placed.keys.map(\.text)), &work)
         }
         switch try await changes.finish(mayWait: !isRequested, judged: judged, &work) {
         case .wait(let due): work.effects.goneScans = (paths ?? [], due)
@@ -114,14 +114,14 @@ package struct ScanStep: FolderStep {
     /// Makes what was put into its place, and never settled, survive a loss of power; false if the disk fails again. Were it
     /// announced, and gone after such a loss, others would take that for a deletion.
     private func isDurable(
-        _ placed: [String: FileInfo], _ folder: FolderContext, _ work: inout FolderWork
+        _ placed: [NameKey: FileInfo], _ folder: FolderContext, _ work: inout FolderWork
     ) async throws -> Bool {
         guard !placed.isEmpty else { return true }
         do {
             try await folder.onDisk { try folder.root.synchronizeFileSystem() }
             return true
         } catch let error as FileAccessError {
-            for name in placed.keys.sorted().prefix(FolderStatus.problemLimit) {
+            for name in placed.keys.map(\.text).sorted().prefix(FolderStatus.problemLimit) {
                 work.effects.problems.noteFound(error.text(from: "\(folder.id):"), at: name)
             }
             return false

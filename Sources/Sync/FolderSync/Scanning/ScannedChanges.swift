@@ -16,7 +16,7 @@ struct ScannedChanges: Sendable {
 
     private let folder: FolderContext
     /// What was about to be put into its place when this device last noted it.
-    let placed: [String: FileInfo]
+    let placed: [NameKey: FileInfo]
     /// Whether what is at these names now survives a loss of power. Else nothing is announced of them.
     private let isPlacedDurable: Bool
     private let isWhole: Bool
@@ -39,10 +39,10 @@ struct ScannedChanges: Sendable {
     private(set) var arrived: [PlacedItem] = []
 
     private var held: [AnnouncementOrder.Change] = []
-    private var statuses: [String: IndexedStatus] = [:]
+    private var statuses: [NameKey: IndexedStatus] = [:]
     private var heldBlocks = 0
     /// Names that `placed` has and that are known by now.
-    private var settled: Set<String> = []
+    private var settled: Set<NameKey> = []
     /// How many names there were not before, or not any more.
     private var created = 0
     private var others: [LocalChange] = []
@@ -50,7 +50,7 @@ struct ScannedChanges: Sendable {
     private var renamedDamage: [DamagedFile] = []
 
     init(
-        folder: FolderContext, placed: [String: FileInfo], isPlacedDurable: Bool, isWhole: Bool, followed: [String]
+        folder: FolderContext, placed: [NameKey: FileInfo], isPlacedDurable: Bool, isWhole: Bool, followed: [String]
     ) {
         self.folder = folder
         self.placed = placed
@@ -143,7 +143,7 @@ struct ScannedChanges: Sendable {
     }
 
     /// Of these names nothing is announced.
-    mutating func hold(_ names: Set<String>) {
+    mutating func hold(_ names: Set<NameKey>) {
         if !names.isEmpty { gone.removeAll { names.contains($0.name) } }
     }
 
@@ -157,7 +157,7 @@ struct ScannedChanges: Sendable {
     ) async throws -> DeletionGuard.Verdict {
         var verdict = DeletionGuard.Verdict.proceed
         if !gone.isEmpty {
-            var staying: Set<String> = []
+            var staying: Set<NameKey> = []
             // What a line followed is not lost, whatever was known of its new name.
             let moved = gone.count { followed.contains($0.name) }
             if gone.contains(where: { $0.name != judged }) {
@@ -274,7 +274,7 @@ struct ScannedChanges: Sendable {
             let name = version.file.name
             // What is beyond that waits for the next scan of everything.
             if again.count < Self.heldChangeLimit, let path = RelativePath(name) { again.insert(path) }
-            settled.remove(name)
+            settled.remove(NameKey(name))
             if version.file.isDeleted { deletedCount -= 1 } else { changedCount -= 1 }
             heldBackCount += 1
             if heldBackCount <= FolderStatus.problemLimit { work.effects.problems.noteFound(text, at: name) }
@@ -287,7 +287,8 @@ struct ScannedChanges: Sendable {
         var changes = others
         if let error = try await makeDurable(held) { holdBack(error, &work) }
         let order = AnnouncementOrder(held)
-        let origins = Dictionary(order.renames.map { ($0.to, $0.from) }, uniquingKeysWith: { first, _ in first })
+        let origins = Dictionary(
+            order.renames.map { (NameKey($0.to), $0.from) }, uniquingKeysWith: { first, _ in first })
         for version in order.versions {
             let name = version.file.name
             guard var file = try await folder.index.withBlocks(version.file) else {

@@ -220,17 +220,17 @@ struct ExtraneousSettling {
         let held = work.memory.heldNames
         if [.delete, .ignore, .moveTo].contains(outcome.action) {
             // Selected names from which one of `files` was moved away, and whose deletion nobody has been told of yet.
-            var places: Set<String> = []
+            var places: Set<NameKey> = []
             for file in files {
                 var place: RelativePath? = file.path
-                while let path = place, places.insert(path.text).inserted { place = path.parent }
+                while let path = place, places.insert(path.text) { place = path.parent }
             }
-            let waiting = PathSet.topmost(held.filter { places.contains($0.value) }.keys)
+            let waiting = PathSet.topmost(held.filter { places.contains($0.value) }.keys.map(\.text))
             if !waiting.isEmpty {
                 outcome.deletedElsewhere = Array(waiting.prefix(ResolutionOutcome.nameLimit))
             }
         }
-        if !isDryRun { for name in held.keys { work.effects.rescan(name) } }
+        if !isDryRun { for name in held.keys { work.effects.rescan(name.text) } }
     }
 
     /// `select` and `ignore`.

@@ -45,7 +45,7 @@ package struct OverrideStep: FolderStep {
 /// or all if nothing is.
 struct RevertStep: FolderStep {
     /// Files that were tried already.
-    var attempted: Set<String> = []
+    var attempted: Set<NameKey> = []
     var isDryRun = false
 
     struct Round: Sendable {

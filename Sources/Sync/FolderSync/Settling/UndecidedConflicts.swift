@@ -42,7 +42,7 @@ extension FolderWork {
 
     /// A file was put into its place.
     mutating func noteCameBack(_ file: FileInfo) {
-        guard memory.contestedDeletions.removeValue(forKey: file.name) == file.version,
+        guard memory.contestedDeletions.removeValue(forKey: NameKey(file.name)) == file.version,
             let path = RelativePath(file.name)
         else { return }
         note(.deletion(path))

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import Arithmetic
+import BlockExchange
 import FileAccess
 import Phrases
 import Reconciliation
@@ -206,7 +207,7 @@ package struct VersionArchive: Sendable {
             guard error.isAbsence else { throw error }
             return listing
         }
-        var found: [String: [Version]] = [:]
+        var found: [NameKey: [Version]] = [:]
         for entry in entries {
             guard let name = entry.name, let path = try? directory?.appending(name) ?? RelativePath(parsing: name)
             else { continue }
@@ -222,8 +223,9 @@ package struct VersionArchive: Sendable {
             }
         }
         listing.directories.sort()
-        listing.versions = found.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { name, versions in
-            (name, versions.sorted { ($0.archived, $0.path) < ($1.archived, $1.path) })
+        listing.versions = found.sorted { $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8) }.map {
+            name, versions in
+            (name.text, versions.sorted { ($0.archived, $0.path) < ($1.archived, $1.path) })
         }
         return listing
     }
@@ -252,7 +254,7 @@ package struct VersionArchive: Sendable {
         guard rules?.isTagging == true else { return }
         var failure: (any Error)?
         for (directory, names) in Dictionary(grouping: names, by: \.parent) {
-            let wanted = Set(names.map(\.text))
+            let wanted = Set(names: names.map(\.text))
             do {
                 let listing = try list(directory, isWanted: wanted.contains)
                 for (_, versions) in listing.versions { drop(versions, &failure) }
