@@ -498,7 +498,7 @@ package final class PeerSession: BlockSource {
                     try await self.sendNow(
                         zip(batch, answers).map {
                             .response(BlockResponse(id: $0.id, data: $1.data, code: $1.code))
-                        }, isPaidFor: true
+                        }, isAlreadyRateLimited: true
                     ).get()
                 }
             }
@@ -553,7 +553,7 @@ package final class PeerSession: BlockSource {
     }
 
     /// Sends. The future succeeds when the bytes have left: waiting for it bounds what one producer can have in memory.
-    private func sendNow(_ messages: [OutgoingMessage], isPaidFor: Bool = false) -> EventLoopFuture<Void> {
+    private func sendNow(_ messages: [OutgoingMessage], isAlreadyRateLimited: Bool = false) -> EventLoopFuture<Void> {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         state.withLock { state in
             guard state.isOpen else { return promise.fail(RequestError.linkLost) }
@@ -562,7 +562,7 @@ package final class PeerSession: BlockSource {
                 var made = state.machine.send(message, at: now())
                 if bytes.readableBytes == 0 { bytes = made } else { bytes.writeBuffer(&made) }
             }
-            put(bytes, promise: promise, isPaidFor: isPaidFor)
+            put(bytes, promise: promise, isAlreadyRateLimited: isAlreadyRateLimited)
         }
         return promise.futureResult
     }
@@ -571,9 +571,9 @@ package final class PeerSession: BlockSource {
         if bytes.readableBytes > 0 { put(bytes, promise: nil) }
     }
 
-    /// - Parameter isPaidFor: The limit has let it go; what has not waited for it is only counted.
-    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?, isPaidFor: Bool = false) {
-        if !isPaidFor { limits?.sent(bytes.readableBytes) }
+    /// - Parameter isAlreadyRateLimited: The limit has let it go; what has not waited for it is only counted.
+    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?, isAlreadyRateLimited: Bool = false) {
+        if !isAlreadyRateLimited { limits?.sent(bytes.readableBytes) }
         sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
         gauge.sent()
         var rest = bytes
