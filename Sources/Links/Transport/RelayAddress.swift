@@ -72,12 +72,6 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
     /// What other devices may know: the relay and its id, never the token.
     package var announcement: String { authority + "/" + (id.map { "?id=" + $0 } ?? "") }
 
-    /// All that was read, the token too: for the configuration alone.
-    package var configurationText: String {
-        guard let token else { return announcement }
-        return announcement + (id == nil ? "?" : "&") + "token=" + Self.encoded(token)
-    }
-
     /// Scheme, host and port: what tells people and logs which relay is meant.
     package var authority: String { host.contains(":") ? "relay://[\(host)]:\(port)" : "relay://\(host):\(port)" }
 
@@ -142,19 +136,6 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
             }
         }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            if isNameCharacter(byte) {
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return encoded
     }
 
     private static func hexadecimal(_ byte: UInt8) -> UInt8? {
