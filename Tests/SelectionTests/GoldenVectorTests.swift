@@ -3,6 +3,14 @@ import Testing
 
 @testable import Selection
 
+extension IgnorePattern {
+    /// The globs that the line stands for, as Syncthing lists them.
+    var expansion: [String] {
+        let prefix = (isDeletable ? "(?d)" : "") + (foldsCase ? "(?i)" : "") + (isIgnoring ? "" : "!")
+        return Self.globTexts(of: body).map { prefix + (isRooted ? "/" : "") + String(scalars: $0) }
+    }
+}
+
 /// What a real Syncthing made of pattern lists over a tree of files.
 @Suite struct GoldenVectorTests {
     private struct Vectors<Included: Decodable>: Decodable {

@@ -33,12 +33,6 @@ public struct IgnorePattern: Hashable, Sendable {
         if case .everything = shape { true } else { false }
     }
 
-    /// The globs that the line stands for, as Syncthing lists them.
-    var expansion: [String] {
-        let prefix = (isDeletable ? "(?d)" : "") + (foldsCase ? "(?i)" : "") + (isIgnoring ? "" : "!")
-        return Self.globTexts(of: body).map { prefix + (isRooted ? "/" : "") + String(scalars: $0) }
-    }
-
     public static func == (left: Self, right: Self) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8) && left.body == right.body && left.line == right.line
             && left.file.utf8.elementsEqual(right.file.utf8)
@@ -114,7 +108,7 @@ public struct IgnorePattern: Hashable, Sendable {
     }
 
     /// The globs to match against whole paths, in the order in which Syncthing tries them.
-    private static func globTexts(of body: [UInt32]) -> [[UInt32]] {
+    static func globTexts(of body: [UInt32]) -> [[UInt32]] {
         let isRooted = body.first == "/".value
         let deep = "**".scalarValues
         var lines: [[UInt32]] = []
