@@ -100,6 +100,24 @@ struct FilePlacer: FolderStep {
         var scans: [RelativePath] = []
         /// In their places, which are not known to be durable: the note stays, and a scan looks at them.
         var unsettled: Set<RelativePath> = []
+
+        /// Notes what is in its place now.
+        mutating func note(
+            _ ready: Ready, _ status: FileAccess.FileStatus, _ attributes: AttributeWriter?,
+            isExcluded: (String) -> Bool
+        ) {
+            let item = ready.item
+            guard case .version(let file) = item.content else { return scans.append(item.path) }
+            let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
+            changes.append(
+                .set(
+                    LocalEntry(file: ready.commit.noted(file, attributes), flags: flags, status: IndexedStatus(status)))
+            )
+            // Somebody has changed its attributes since it is in its place.
+            if status.changed == nil { unsettled.insert(item.path) }
+            // In this order: no device hears of the old name's end before it has heard of the new name.
+            if let renaming = item.renaming { changes.append(.set(LocalEntry(file: renaming.tombstone))) }
+        }
     }
 
     private func place(
@@ -127,90 +145,96 @@ struct FilePlacer: FolderStep {
         isExcluded: (String) -> Bool
     ) -> Placed {
         var placed = Placed()
-        var ready: [(item: StagedPlacement, commit: StagedCommit)] = []
         let opened: Result<VersionArchive?, any Error> =
             items.contains { $0.fate.isArchived } ? Result { try access.open() } : .success(nil)
         // One call makes many names durable; a few are made so one by one.
         let durability: Durability = items.count > singlyDurable ? .deferred : .immediate
-        var kept: [Int: VersionArchive.Kept] = [:]
-        for item in items {
-            guard var commit = item.commit else { continue }
-            do {
-                if case .exactly(let seen) = item.replacement {
-                    var left = seen
-                    switch item.fate {
-                    case .conflictCopy(let copy): left = try root.preserve(item.path, as: copy, expecting: seen)
-                    case .archived, .archivedWithTime:
-                        guard seen.type == .regular, let archive = try opened.get() else { break }
-                        let version = try archive.keep(
-                            item.path, expecting: seen, isTagged: item.fate == .archivedWithTime,
-                            durability: durability)
-                        (kept[item.position], left) = (version, version.left)
-                    case .discarded: break
-                    }
-                    commit = commit.replacing(.exactly(left))
-                }
-                ready.append((item, commit))
-            } catch {
-                placed.outcomes.append((item.position, PlacementOutcome(error)))
-            }
-        }
+        let (prepared, unprepared) = prepare(items, in: root, opened, durability)
         let archive = try? opened.get()
-        if durability == .deferred, !kept.isEmpty {
-            do {
-                try archive?.synchronize()
-            } catch {
-                // Without its second name, nothing loses its place.
-                for (item, _) in ready where kept[item.position] != nil {
-                    placed.outcomes.append((item.position, PlacementOutcome(error)))
-                    if let version = kept.removeValue(forKey: item.position) { archive?.withdraw(version) }
-                }
-                let refused = Set(placed.outcomes.map(\.0))
-                ready.removeAll { refused.contains($0.item.position) }
-            }
-        }
+        let (ready, withdrawn) = durability == .deferred ? makeDurable(prepared, archive) : (prepared, [])
+        placed.outcomes = unprepared + withdrawn
         var isInDoubt = false
-        for ((item, commit), result) in zip(ready, root.commit(ready.map(\.commit))) {
-            let version = kept[item.position]
+        var standing: [RelativePath] = []
+        for (ready, result) in zip(ready, root.commit(ready.map(\.commit))) {
+            let position = ready.item.position
             switch result {
             case .success(let status):
-                switch item.content {
-                case .version(let file):
-                    let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
-                    placed.changes.append(
-                        .set(
-                            LocalEntry(
-                                file: commit.noted(file, attributes), flags: flags, status: IndexedStatus(status))))
-                    // Somebody has changed its attributes since it is in its place.
-                    if status.changed == nil { placed.unsettled.insert(item.path) }
-                    // In this order: no device hears of the old name's end before it has heard of the new name.
-                    if let renaming = item.renaming {
-                        placed.changes.append(.set(LocalEntry(file: renaming.tombstone)))
-                    }
-                case .local: placed.scans.append(item.path)
-                }
-                placed.outcomes.append(
-                    (item.position, .done(archived: version.map { finish($0, in: archive) })))
+                placed.note(ready, status, attributes, isExcluded: isExcluded)
+                placed.outcomes.append((position, .done(archived: ready.kept.map { finish($0, in: archive) })))
             case .failure(let error):
-                placed.outcomes.append((item.position, PlacementOutcome(error)))
+                placed.outcomes.append((position, PlacementOutcome(error)))
                 if error.code != .changedOnDisk, error.code != .exists { isInDoubt = true }
-                guard !commit.file.isInPlace else {
+                guard !ready.commit.file.isInPlace else {
                     // What was replaced has only its name in the archive left.
-                    placed.unsettled.insert(item.path)
+                    placed.unsettled.insert(ready.item.path)
                     break
                 }
-                if let version {
-                    kept[item.position] = nil
-                    archive?.withdraw(version)
-                }
+                if let version = ready.kept { archive?.withdraw(version) }
+                continue
             }
+            if ready.kept != nil { standing.append(ready.item.path) }
         }
         // The disk failed in the middle. The next scan announces what it finds there, so that must survive a loss of power; where
         // the disk refuses this, too, the outcome already names its error.
         if isInDoubt { try? root.synchronizeFileSystem() }
         // Versions that cannot be expired now are expired by the next cleaning.
-        try? archive?.expire(ready.filter { kept[$0.item.position] != nil }.map(\.item.path))
+        try? archive?.expire(standing)
         return placed
+    }
+
+    /// What can be put into its place, with the second name that what it replaces has in the archive.
+    private struct Ready {
+        var item: StagedPlacement
+        var commit: StagedCommit
+        var kept: VersionArchive.Kept?
+    }
+
+    /// Gives what is to be replaced its other name: that of a conflict copy, or one in the archive.
+    private static func prepare(
+        _ items: [StagedPlacement], in root: RootDirectory, _ archive: Result<VersionArchive?, any Error>,
+        _ durability: Durability
+    ) -> (ready: [Ready], failures: [(Int, PlacementOutcome)]) {
+        var (ready, failures): ([Ready], [(Int, PlacementOutcome)]) = ([], [])
+        for item in items {
+            guard var commit = item.commit else { continue }
+            do {
+                var kept: VersionArchive.Kept?
+                if case .exactly(let seen) = item.replacement {
+                    var left = seen
+                    switch item.fate {
+                    case .conflictCopy(let copy): left = try root.preserve(item.path, as: copy, expecting: seen)
+                    case .archived, .archivedWithTime:
+                        guard seen.type == .regular, let archive = try archive.get() else { break }
+                        let version = try archive.keep(
+                            item.path, expecting: seen, isTagged: item.fate == .archivedWithTime,
+                            durability: durability)
+                        (kept, left) = (version, version.left)
+                    case .discarded: break
+                    }
+                    commit = commit.replacing(.exactly(left))
+                }
+                ready.append(Ready(item: item, commit: commit, kept: kept))
+            } catch {
+                failures.append((item.position, PlacementOutcome(error)))
+            }
+        }
+        return (ready, failures)
+    }
+
+    /// Makes the names in the archive durable. Without its second name, nothing loses its place: where that fails, those that have one
+    /// are withdrawn.
+    private static func makeDurable(
+        _ ready: [Ready], _ archive: VersionArchive?
+    ) -> (ready: [Ready], failures: [(Int, PlacementOutcome)]) {
+        guard ready.contains(where: { $0.kept != nil }) else { return (ready, []) }
+        do {
+            try archive?.synchronize()
+            return (ready, [])
+        } catch {
+            let kept = ready.filter { $0.kept != nil }
+            for version in kept.compactMap(\.kept) { archive?.withdraw(version) }
+            return (ready.filter { $0.kept == nil }, kept.map { ($0.item.position, PlacementOutcome(error)) })
+        }
     }
 
     /// Gives the version's name.
