@@ -108,39 +108,7 @@ enum AgentProgram {
                     records: records, announce: { agent.announce($0) }, code: { try QRCode.modules($0) },
                     now: { WallTime.now.seconds }),
                 logger: logger, onListening: ready)
-            // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
-            // and links are closed before what carries them.
-            // Each with a name: the library would make one of the whole service as text, with all of its tables.
-            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-                .init(service: server, serviceName: "server")
-            ]
-            if let bluetooth { services.append(.init(service: bluetooth, serviceName: "bluetooth")) }
-            if let machine {
-                services.append(.init(service: MachineFollowing(observer: machine), serviceName: "machine"))
-            }
-            if let desktop {
-                let following = DesktopFollowing(
-                    desktop: desktop,
-                    open: { view in
-                        do { try await openPage(view, of: agent) } catch {
-                            logger.warning("the page was not opened: \(error)")
-                        }
-                    },
-                    setPaused: { isPaused in
-                        do { try await agent.setAllPaused(isPaused) } catch {
-                            logger.warning("nothing was \(isPaused ? "paused" : "resumed"): \(error)")
-                        }
-                    }, quit: { stopping.request() })
-                services.append(.init(service: following, serviceName: "desktop"))
-            }
-            services += [
-                .init(service: agent, serviceName: "agent"),
-                .init(service: agent.mountServer, serviceName: "mounts"),
-                .init(service: Settling(), serviceName: "memory"),
-                .init(
-                    service: stopping, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop request"
-                ),
-            ]
+            let services = services(server, agent, bluetooth, machine, desktop, stopping, logger)
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
@@ -148,6 +116,50 @@ enum AgentProgram {
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    // Those named first end last: what the server still answers when the agent has ended are errors, not silence, and links are closed
+    // before what carries them.
+    // Each with a name: the library would make one of the whole service as text, with all of its tables.
+    private static func services(
+        _ server: AgentServer, _ agent: Agent, _ bluetooth: BluetoothRadio?, _ machine: MachineObserver?,
+        _ desktop: SessionDesktop?, _ stopping: StopRequest, _ logger: Logger
+    ) -> [ServiceGroupConfiguration.ServiceConfiguration] {
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(service: server, serviceName: "server")
+        ]
+        if let bluetooth { services.append(.init(service: bluetooth, serviceName: "bluetooth")) }
+        if let machine {
+            services.append(.init(service: MachineFollowing(observer: machine), serviceName: "machine"))
+        }
+        if let desktop {
+            let following = following(desktop, agent, stopping, logger)
+            services.append(.init(service: following, serviceName: "desktop"))
+        }
+        return services + [
+            .init(service: agent, serviceName: "agent"),
+            .init(service: agent.mountServer, serviceName: "mounts"),
+            .init(service: Settling(), serviceName: "memory"),
+            .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop request"),
+        ]
+    }
+
+    /// What the user does with the icon and the notices.
+    private static func following(
+        _ desktop: SessionDesktop, _ agent: Agent, _ stopping: StopRequest, _ logger: Logger
+    ) -> DesktopFollowing {
+        DesktopFollowing(
+            desktop: desktop,
+            open: { view in
+                do { try await openPage(view, of: agent) } catch {
+                    logger.warning("the page was not opened: \(error)")
+                }
+            },
+            setPaused: { isPaused in
+                do { try await agent.setAllPaused(isPaused) } catch {
+                    logger.warning("nothing was \(isPaused ? "paused" : "resumed"): \(error)")
+                }
+            }, quit: { stopping.request() })
     }
 
     /// Opens a view of the page in the user's browser, as `synctrain ui` does: the program gets a file, not the link, among its
