@@ -17,6 +17,19 @@ struct ConfigurationText {
     /// Comments stay, save those between the first and the last line of a block that is removed, or on the line of a list
     /// entry that is. The result is read again and must say what the edit means; else `notEditable` is thrown.
     func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> ConfigurationText {
+        let expected = try expected(after: edit)
+        let edited = try? ConfigurationText(draft(of: edit, to: expected).bytes, reader: reader)
+        guard let edited, edited.configuration == expected else {
+            throw ConfigurationError(
+                .notEditable,
+                "synctrain cannot edit a file with this layout safely; make this change in an editor",
+                file: reader.file)
+        }
+        return edited
+    }
+
+    /// What the file is to say after `edit`.
+    private func expected(after edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
         var expected: Configuration
         do throws(ConfigurationError) {
             expected = try edit.applied(to: configuration)
@@ -27,6 +40,11 @@ struct ConfigurationText {
         if case .set(.agent, let assignments) = edit, assignments.contains(SettingAssignment("name", nil)) {
             expected.name = reader.hostName
         }
+        return expected
+    }
+
+    /// The lines that `edit` means, changed.
+    private func draft(of edit: ConfigurationEdit, to expected: Configuration) -> TOMLDraft {
         var draft = TOMLDraft(bytes)
         switch edit {
         case .addDevice(let device):
@@ -39,22 +57,11 @@ struct ConfigurationText {
             draft.set("introduced-by", of: "device", at: index(id), toOrRemove: nil)
         case .removeDevice(let id):
             for (index, folder) in configuration.folders.enumerated() where folder.devices.contains(id) {
-                var without = folder
-                without.share(with: folder.devices.filter { $0 != id })
-                Self.setSharing(of: folder, to: without, at: index, &draft)
+                Self.setSharing(of: folder, to: expected.folders[index], at: index, &draft)
             }
             draft.remove(block: "device", at: index(id))
         case .addFolder(let folder):
-            var lines = [("id", TOMLText.quoted(folder.id.rawValue))]
-            if !folder.label.isEmpty { lines.append(("label", TOMLText.quoted(folder.label))) }
-            lines += [
-                ("path", TOMLText.quoted(folder.path)), ("mode", TOMLText.quoted(folder.mode.rawValue)),
-                ("type", TOMLText.quoted(folder.kind.rawValue)),
-                ("devices", TOMLText.list(folder.devices.map(\.description))),
-                ("paused", String(folder.isPaused)),
-            ]
-            lines += Self.syncSettings(of: folder)
-            draft.append(block: "folder", lines)
+            draft.append(block: "folder", Self.settings(of: folder))
         case .setFolderPaused(let id, let isPaused, let until):
             draft.setPaused(isPaused, until: until, of: "folder", at: index(id))
         case .setDevicePaused(let id, _, _), .pauseDevice(let id, _):
@@ -62,21 +69,6 @@ struct ConfigurationText {
             draft.setPaused(device.isPaused, until: device.pausedUntil, of: "device", at: index)
             let reason = device.exceededQuota.map { TOMLText.quoted($0.rawValue) }
             draft.set("paused-reason", of: "device", at: index, toOrRemove: reason)
-        case .setFolderDevices(let id, let devices):
-            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
-            var new = old
-            new.share(with: devices)
-            Self.setSharing(of: old, to: new, at: index(id), &draft)
-        case .setFolderRole(let id, let device, let role):
-            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
-            var new = old
-            new.setRole(role, of: device)
-            Self.setSharing(of: old, to: new, at: index(id), &draft)
-        case .distrust(let id, let device):
-            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
-            var new = old
-            new.distrust(device)
-            Self.setSharing(of: old, to: new, at: index(id), &draft)
         case .setFolderMode(let id, let mode):
             draft.set("mode", of: "folder", at: index(id), to: TOMLText.quoted(mode.rawValue))
         case .setFolderBluetooth(let id, let use, let limit):
@@ -87,7 +79,8 @@ struct ConfigurationText {
             }
         case .setDeviceBluetooth(let id, let use):
             draft.set("bluetooth", of: "device", at: index(id), to: TOMLText.quoted(use.rawValue))
-        case .shareFolder(let id, _, _), .unshareFolder(let id, _):
+        case .setFolderDevices(let id, _), .setFolderRole(let id, _, _), .distrust(let id, _),
+            .shareFolder(let id, _, _), .unshareFolder(let id, _):
             guard let old = configuration.folders.first(where: { $0.id == id }),
                 let new = expected.folders.first(where: { $0.id == id })
             else { break }
@@ -122,14 +115,7 @@ struct ConfigurationText {
         if expected.ignored.folders != configuration.ignored.folders {
             draft.set("folders", ofTable: "ignored", to: TOMLText.list(expected.ignored.folders.map(\.text)))
         }
-        let edited = try? ConfigurationText(draft.bytes, reader: reader)
-        guard let edited, edited.configuration == expected else {
-            throw ConfigurationError(
-                .notEditable,
-                "synctrain cannot edit a file with this layout safely; make this change in an editor",
-                file: reader.file)
-        }
-        return edited
+        return draft
     }
 
     private static func setSharing(
@@ -173,6 +159,19 @@ struct ConfigurationText {
         }
         if let connections = device.connections { lines.append(("connections", String(connections))) }
         return lines
+    }
+
+    /// What a block of a new folder says.
+    private static func settings(of folder: FolderConfiguration) -> [(String, String)] {
+        var lines = [("id", TOMLText.quoted(folder.id.rawValue))]
+        if !folder.label.isEmpty { lines.append(("label", TOMLText.quoted(folder.label))) }
+        lines += [
+            ("path", TOMLText.quoted(folder.path)), ("mode", TOMLText.quoted(folder.mode.rawValue)),
+            ("type", TOMLText.quoted(folder.kind.rawValue)),
+            ("devices", TOMLText.list(folder.devices.map(\.description))),
+            ("paused", String(folder.isPaused)),
+        ]
+        return lines + syncSettings(of: folder)
     }
 
     private static func text(ofRate rate: Int64) -> String { TOMLText.quoted(ByteCountText.format(rate) + "/s") }
