@@ -11,7 +11,7 @@ package struct KnownClashes: Sendable {
     /// Those that were not settled in this time have ended otherwise, or are not for this device to settle.
     private static let lifetime: MonotonicTime = .seconds(86_400)
 
-    private var clashes: [String: Clash] = [:]
+    private var clashes: [NameKey: Clash] = [:]
 
     package init() {}
 

@@ -25,7 +25,7 @@ enum ChangeNotes {
         }
         // The blocks of what is deleted are not known any more: a file that went and one that came in the same moment by
         // the same device, of the same size and with the same time to the nanosecond, are one, if there are no others.
-        let files = Dictionary(names.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let files = Dictionary(names.map { (NameKey($0.name), $0) }, uniquingKeysWith: { first, _ in first })
         var renamed: Set<Int> = []
         let old = Dictionary(grouping: gone) { files[changes[$0].name]?.before.flatMap { Likeness($0) } }
         let new = Dictionary(grouping: come) { files[changes[$0].name]?.after.flatMap { Likeness($0) } }

@@ -6,7 +6,7 @@ struct StuckNames: Sendable {
     static let rest: MonotonicTime = .seconds(600)
     static let limit = 10_000
 
-    private var tried: [String: MonotonicTime] = [:]
+    private var tried: [NameKey: MonotonicTime] = [:]
     /// There were more than are remembered: until then nothing is tried.
     private var allRestUntil: MonotonicTime?
 

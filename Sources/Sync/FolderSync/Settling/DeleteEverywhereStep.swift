@@ -51,7 +51,7 @@ private struct Removal {
     private var outcome: RemovalOutcome
     private var holders: [DeviceID: Int64] = [:]
     /// Directories in which something stays.
-    private var occupied: Set<String> = []
+    private var occupied: Set<NameKey> = []
 
     init(folder: FolderContext, isDryRun: Bool, work: FolderWork) {
         self.folder = folder
