@@ -14,6 +14,7 @@ import Testing
             .appending(path: "versions-\(UUID().uuidString)").path
         let root: RootDirectory
         var now: Int64 = 1_795_289_512
+        var utcOffset: Int64 = 3600
 
         init() throws {
             try FileManager.default.createDirectory(atPath: directory + "/folder", withIntermediateDirectories: true)
@@ -23,8 +24,9 @@ import Testing
         deinit { try? FileManager.default.removeItem(atPath: directory) }
 
         func archive(_ settings: FolderVersions) throws -> VersionArchive {
-            try #require(
-                try VersionArchive.open(of: root, settings, isCreating: true, now: now, utcOffset: { _ in 3600 }))
+            let utcOffset = utcOffset
+            return try #require(
+                try VersionArchive.open(of: root, settings, isCreating: true, now: now, utcOffset: { _ in utcOffset }))
         }
 
         func write(_ text: String, _ name: String) throws -> RelativePath {
@@ -187,8 +189,8 @@ import Testing
             for path in [path, other] {
                 _ = try place.write("\(number)", path.text)
                 let archive = try place.archive(settings)
-                try archive.take(path, expecting: place.status(path))
-                if path == other { try archive.expire([path]) }
+                let archived = try archive.take(path, expecting: place.status(path))
+                if path == other { try archive.expire(after: [archived]) }
             }
         }
         var left = place.files("folder/.stversions")
@@ -200,6 +202,58 @@ import Testing
         place.now += 11 * 86_400
         try place.archive(settings).clean()
         #expect(try place.root.list(RelativePath(parsing: ".stversions")).isEmpty)
+    }
+
+    /// Archives `texts` one after the other as contents of one file, as a folder does.
+    private func archive(_ texts: [String], in place: Place, _ settings: FolderVersions) throws -> VersionArchive {
+        for text in texts {
+            let path = try place.write(text, "a.txt")
+            let archive = try place.archive(settings)
+            let archived = try archive.take(path, expecting: place.status(path))
+            try archive.expire(after: [archived])
+            #expect(place.files("folder/.stversions")[archived.text] == text)
+            place.now += 60
+        }
+        return try place.archive(settings)
+    }
+
+    /// To another zone, west or east, or to a clock that was set back.
+    @Test(arguments: [(-8, 0), (13, 0), (9, -86_400), (9, -3600), (0, -3600)])
+    func whatIsArchivedAfterTheClockChangedStays(_ hours: Int64, _ setBack: Int64) throws {
+        let place = try Place()
+        place.utcOffset = 9 * 3600
+        let settings = FolderVersions(kind: .simple, keep: 3)
+        _ = try archive(["one", "two", "three"], in: place, settings)
+        place.utcOffset = hours * 3600
+        place.now += setBack
+        let archive = try archive(["four", "five", "six"], in: place, settings)
+        #expect(Set(place.files("folder/.stversions").values) == ["four", "five", "six"])
+        let last = try #require(try archive.versions(of: RelativePath(parsing: "a.txt")).last)
+        #expect(place.files("folder/.stversions")[last.path.text] == "six")
+    }
+
+    @Test func whatIsArchivedRightAfterAnotherVersionIsThereForNow() throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: .staggered)
+        _ = try archive(["one"], in: place, settings)
+        place.now -= 50
+        _ = try archive(["two"], in: place, settings)
+        #expect(Set(place.files("folder/.stversions").values) == ["one", "two"])
+    }
+
+    /// The zone in which a name was written is known by the disk's time.
+    @Test func versionsHaveTheTimeAtWhichTheyWereArchivedInAnyZone() throws {
+        let place = try Place()
+        place.now = WallTime.now.seconds
+        place.utcOffset = 9 * 3600
+        let path = try place.write("one", "a.txt")
+        let archived = try place.archive(FolderVersions(kind: .simple)).take(path, expecting: place.status(path))
+        place.utcOffset = -8 * 3600
+        let archive = try place.archive(FolderVersions(kind: .simple))
+        let changed = try #require(try archive.root.status(of: archived)?.changed)
+        // Else the machine had no time for the test, and the disk says nothing.
+        guard changed.seconds - place.now <= 10 else { return }
+        #expect(try archive.versions(of: path).map(\.archived) == [place.now])
     }
 
     /// Fails where something of this name is to be removed: a file gets another name first.
@@ -231,7 +285,9 @@ import Testing
         let archive = try #require(
             try VersionArchive.open(of: root, settings, isCreating: false, now: now, utcOffset: { _ in 3600 }))
         let error = #expect(throws: FileAccessError.self) {
-            if isExpiring { try archive.expire(paths) } else { try archive.clean() }
+            let time = ConflictTime(unixSeconds: now)
+            let come = try paths.map { try $0.replacingName(with: VersionName.tagged($0.name, at: time)) }
+            if isExpiring { try archive.expire(after: come) } else { try archive.clean() }
         }
         #expect(error?.code == .io)
         #expect(Set(place.files("folder/.stversions").values) == (name == "d" ? [] : ["b", "d/b", "e/b"]))

@@ -43,11 +43,22 @@ import Testing
         Case(rules: .staggered(maximumAgeDays: 0), ages: [100 * day, .min], dropped: []),
         Case(rules: .staggered(maximumAgeDays: 0), ages: [.max, 0, .min], dropped: []),
         Case(rules: .staggered(maximumAgeDays: 36_500), ages: [.max, 0, .min], dropped: [.max]),
-        Case(rules: .simple(keep: 1, cleanoutDays: 1), ages: [.max, 0, .min], dropped: [.max, 0]),
+        // What comes from the future is older than all else; what goes a few seconds ahead is not.
+        Case(rules: .simple(keep: 1, cleanoutDays: 1), ages: [.max, 0, .min], dropped: [.max, .min]),
+        Case(rules: .simple(keep: 2, cleanoutDays: 0), ages: [-hour, -2 * hour, 5, 0], dropped: [-hour, -2 * hour]),
+        Case(rules: .simple(keep: 2, cleanoutDays: 0), ages: [5, 0, -2], dropped: [5]),
     ])
     func dropsWhatTheRulesDoNotKeep(_ example: Case) {
         let dropped = example.rules.dropped(ages: example.ages).map { example.ages[$0] }
         #expect(dropped.sorted() == example.dropped.sorted())
+    }
+
+    @Test(arguments: [VersionRules.simple(keep: 2, cleanoutDays: 1), .staggered(maximumAgeDays: 1)])
+    func whatCameLastStaysWhateverItsAge(_ rules: VersionRules) {
+        for age in [Int64.min, -Self.hour, 0, 1, Self.hour, 3 * Self.day, .max] {
+            let dropped = rules.dropped(ages: [0, 10, 20, age], keeping: [3])
+            #expect(!dropped.contains(3) && dropped.contains(1), "\(age)")
+        }
     }
 
     /// What is left is left by another look at the same time, and something is left of what is young enough.
@@ -106,6 +117,28 @@ import Testing
         for seconds: Int64 in [1_774_740_000, 1_774_745_999, 1_774_746_000, 1_780_000_000] {
             let time = ConflictTime(unixSeconds: seconds, utcOffset: offset(seconds))
             #expect(time.unixSeconds(utcOffset: offset) == seconds)
+        }
+    }
+
+    /// In whatever zone the name was written, the disk's time of it says in which.
+    @Test func theDiskSaysInWhichZoneATimeWas() {
+        let (now, hour) = (Int64(1_795_289_512), Int64(3600))
+        for offset in [-12 * hour, -8 * hour, -hour * 7 / 2, 0, hour, hour * 23 / 4, 9 * hour, 14 * hour] {
+            let time = ConflictTime(unixSeconds: now, utcOffset: offset)
+            for late in Int64(0)...10 {
+                #expect(time.unixSeconds(utcOffset: { _ in -8 * 3600 }, changed: now + late) == now)
+            }
+            // What was changed later says nothing, nor does what says nothing.
+            for changed in [nil, now + 300, now + 30 * hour, .min, .max] {
+                #expect(time.unixSeconds(utcOffset: { _ in -8 * 3600 }, changed: changed) == now + offset + 8 * hour)
+            }
+        }
+        // The hour that comes twice when summer time ends: 2026-10-25 02:30 in Berlin.
+        let end: Int64 = 1_792_890_000
+        for (seconds, offset) in [(end - 1800, 2 * hour), (end + 1800, hour)] {
+            let time = ConflictTime(unixSeconds: seconds, utcOffset: offset)
+            #expect(time.description == "20261025-023000")
+            #expect(time.unixSeconds(utcOffset: { $0 < end ? 7200 : 3600 }, changed: seconds + 1) == seconds)
         }
     }
 }

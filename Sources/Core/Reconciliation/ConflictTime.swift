@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// A time of day as it stands in the names of conflict copies and of archived versions: `YYYYMMDD-HHMMSS`.
 package struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// As if local time were UTC.
@@ -46,6 +48,23 @@ package struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConvert
     package func unixSeconds(utcOffset: (Int64) -> Int64) -> Int64 {
         let guess = unixSeconds - utcOffset(unixSeconds)
         return unixSeconds - utcOffset(guess)
+    }
+
+    /// When that was, in seconds since 1970, of the name of a file that got it then. The name does not say in which zone the
+    /// clock was: it is one in which the disk saw the file then, or else today's.
+    ///
+    /// - parameters:
+    ///   - utcOffset: seconds by which local time is ahead of UTC at a time.
+    ///   - changed: when the disk last changed the file's names or attributes, in seconds since 1970; nil if it does not say.
+    package func unixSeconds(utcOffset: (Int64) -> Int64, changed: Int64?) -> Int64 {
+        let usual = unixSeconds(utcOffset: utcOffset)
+        guard let changed else { return usual }
+        // Names of one second follow one another, and a file may take a while until it is where it is to be.
+        func isSeen(_ time: Int64) -> Bool { (-5...10).contains(changed.subtractingClamped(time)) }
+        if isSeen(usual) { return usual }
+        // All zones are whole quarters of an hour away from UTC.
+        let times = stride(from: Int64(-12 * 3600), through: 14 * 3600, by: 900).lazy.map { unixSeconds - $0 }
+        return times.first(where: isSeen) ?? usual
     }
 
     /// Days from 1970-01-01, which come before the year 0 for no date that is read here.

@@ -20,16 +20,28 @@ package enum VersionRules: Hashable, Sendable {
         }
     }
 
+    /// Whether what has one age was archived before what has the other, as far as one can know: what claims to come from the
+    /// future was archived before the clock was set back, and so before everything else.
+    ///
+    /// - parameters: seconds since each was archived; below zero for what comes from the future.
+    package static func isOlder(_ age: Int64, than other: Int64) -> Bool {
+        // Names of one second follow one another, and so go a little ahead of the clock.
+        let (isAhead, isOtherAhead) = (age < -10, other < -10)
+        return isAhead == isOtherAhead ? age > other : isAhead
+    }
+
     /// Which of the versions of one name go: positions in `ages`.
     ///
-    /// - parameter ages: seconds since each was archived, in any order; below zero for what comes from the future.
-    package func dropped(ages: [Int64]) -> [Int] {
-        let oldestFirst = ages.indices.sorted { (ages[$0], $1) > (ages[$1], $0) }
+    /// - parameters:
+    ///   - ages: seconds since each was archived, in any order; below zero for what comes from the future.
+    ///   - keeping: positions of what was archived last, whatever its age says. It stays.
+    package func dropped(ages: [Int64], keeping: Set<Int> = []) -> [Int] {
+        let oldestFirst = ages.indices.filter { !keeping.contains($0) }.sorted { (ages[$0], $1) > (ages[$1], $0) }
         switch self {
         case .trashcan(let days): return oldestFirst.filter { Self.isOver(ages[$0], days: days) }
         case .simple(let keep, let days):
-            let surplus = oldestFirst.count - max(1, keep)
-            return oldestFirst.enumerated().filter { rank, index in
+            let surplus = ages.count - max(1, keep)
+            return oldestFirst.sorted { Self.isOlder(ages[$0], than: ages[$1]) }.enumerated().filter { rank, index in
                 rank < surplus || Self.isOver(ages[index], days: days)
             }.map(\.element)
         case .staggered(let days):

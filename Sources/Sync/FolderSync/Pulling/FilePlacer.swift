@@ -172,13 +172,13 @@ struct FilePlacer: FolderStep {
                 if let version = ready.kept { archive?.withdraw(version) }
                 continue
             }
-            if ready.kept != nil { standing.append(ready.item.path) }
+            if let version = ready.kept { standing.append(version.lastName) }
         }
         // The disk failed in the middle. The next scan announces what it finds there, so that must survive a loss of power; where
         // the disk refuses this, too, the outcome already names its error.
         if isInDoubt { try? root.synchronizeFileSystem() }
         // Versions that cannot be expired now are expired by the next cleaning.
-        try? archive?.expire(standing)
+        try? archive?.expire(after: standing)
         return placed
     }
 

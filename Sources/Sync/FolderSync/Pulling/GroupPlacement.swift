@@ -125,10 +125,9 @@ struct GroupPlacement: Sendable {
         if let archive, !archived.isEmpty {
             // Else a loss of power could leave what was replaced with the time that it gets now.
             if archive.rules?.isTagging == false { try folder.root.synchronizeFileSystem() }
-            for version in archived { _ = FilePlacer.finish(version, in: archive) }
+            let names = archived.map { FilePlacer.finish($0, in: archive) }
             // What is not let go now is by the next cleaning.
-            try? archive.expire(
-                groups.flatMap { group in group.unit.filter { group.kept[$0.position] != nil }.map(\.path) })
+            try? archive.expire(after: names)
         }
         return done
     }

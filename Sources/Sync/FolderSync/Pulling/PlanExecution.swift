@@ -30,7 +30,7 @@ struct PlanExecution {
     /// What is fetched under another name, because a file that stays has the place.
     private var renamedFetches: [FileStaging.Item] = []
     private let attributes: AttributeWriter?
-    /// Of which versions were archived.
+    /// Names in the archive of what was archived.
     private var archived: Set<RelativePath> = []
 
     private static let changesPerTransaction = 1000
@@ -321,7 +321,7 @@ struct PlanExecution {
             } else if let archive = try archive(for: expected) {
                 let version = try await changeDisk { try archive.keep(path, expecting: expected) }
                 kept = version
-                archived.insert(path)
+                archived.insert(version.lastName)
                 return .exactly(version.left)
             }
             return .exactly(expected)
@@ -352,8 +352,8 @@ struct PlanExecution {
         if let archive = try archive(for: expected) {
             // What the disk folds to this name has been renamed, and is to stay.
             guard try await onDisk({ try root.twin(of: path) }) == nil else { return }
-            try await changeDisk { _ = try archive.take(path, expecting: expected, durability: .deferred) }
-            archived.insert(path)
+            archived.insert(
+                try await changeDisk { try archive.take(path, expecting: expected, durability: .deferred) })
             return
         }
         _ = try await changeDisk { try root.remove(path, expecting: expected, durability: .deferred) }
@@ -523,7 +523,7 @@ struct PlanExecution {
         if let archive, !archived.isEmpty {
             let names = archived
             archived = []
-            try await changeDisk { try archive.expire(names) }
+            try await changeDisk { try archive.expire(after: names) }
         }
         if !isDurable {
             let root = root

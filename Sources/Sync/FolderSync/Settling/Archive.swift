@@ -33,7 +33,7 @@ package struct ArchiveAccess: Sendable {
             return nil
         }
         let archived = try archive.take(path, expecting: expected, durability: durability)
-        try archive.expire([path])
+        try archive.expire(after: [archived])
         return archived
     }
 
@@ -72,8 +72,8 @@ package struct ArchiveAccess: Sendable {
         for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
             guard let copy = RelativePath(name), let status = try root.status(of: copy) else { continue }
             if status.type == .regular, let archive = try open() {
-                try archive.take(copy, expecting: status, durability: .deferred)
-                try archive.expire([copy])
+                let archived = try archive.take(copy, expecting: status, durability: .deferred)
+                try archive.expire(after: [archived])
             } else {
                 try root.remove(copy, expecting: nil, durability: .deferred)
             }

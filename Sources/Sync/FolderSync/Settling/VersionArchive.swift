@@ -190,7 +190,7 @@ package struct VersionArchive: Sendable {
 
     /// What one directory of the archive holds.
     package struct Listing: Sendable {
-        /// By the names of the files that they are versions of; oldest first within each.
+        /// By the names of the files that they are versions of; oldest first within each (`VersionRules.isOlder`).
         package var versions: [(name: String, versions: [Version])] = []
         package var directories: [RelativePath] = []
     }
@@ -225,7 +225,7 @@ package struct VersionArchive: Sendable {
         listing.directories.sort()
         listing.versions = found.sorted { $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8) }.map {
             name, versions in
-            (name.text, versions.sorted { ($0.archived, $0.path) < ($1.archived, $1.path) })
+            (name.text, versions.sorted(by: precedes))
         }
         return listing
     }
@@ -239,25 +239,33 @@ package struct VersionArchive: Sendable {
 
     private func version(_ path: RelativePath, _ status: FileAccess.FileStatus) -> Version {
         if let (original, time) = VersionName.parse(path.text) {
-            return Version(
-                name: original, path: path, archived: time.unixSeconds(utcOffset: utcOffset), status: status)
+            let archived = time.unixSeconds(utcOffset: utcOffset, changed: status.changed?.seconds)
+            return Version(name: original, path: path, archived: archived, status: status)
         }
         // A process that died before it could set the time has left the file's own; then the disk knows when it came.
         let archived = max(status.modified.seconds, min(status.changed?.seconds ?? .min, now))
         return Version(name: path.text, path: path, archived: archived, status: status)
     }
 
-    /// Lets go what the rules do not keep of these names.
+    private func age(of version: Version) -> Int64 { now.subtractingClamped(version.archived) }
+
+    private func precedes(_ version: Version, _ other: Version) -> Bool {
+        let (age, otherAge) = (age(of: version), age(of: other))
+        return age == otherAge ? version.path < other.path : VersionRules.isOlder(age, than: otherAge)
+    }
+
+    /// Lets go what the rules do not keep any more, now that these versions have come. They stay themselves.
     ///
+    /// - parameter archived: Names in the archive.
     /// - Throws: `FileAccessError`, the first, after all else was done.
-    package func expire(_ names: some Sequence<RelativePath>) throws {
+    package func expire(after archived: some Sequence<RelativePath>) throws {
         guard rules?.isTagging == true else { return }
         var failure: (any Error)?
-        for (directory, names) in Dictionary(grouping: names, by: \.parent) {
-            let wanted = Set(names: names.map(\.text))
+        for (directory, names) in Dictionary(grouping: archived, by: \.parent) {
+            let wanted = Set(names: names.compactMap { VersionName.parse($0.text)?.original })
             do {
                 let listing = try list(directory, isWanted: wanted.contains)
-                for (_, versions) in listing.versions { drop(versions, &failure) }
+                for (_, versions) in listing.versions { drop(versions, keeping: Set(names), &failure) }
             } catch {
                 failure = failure ?? error
             }
@@ -303,10 +311,12 @@ package struct VersionArchive: Sendable {
         }
     }
 
-    private func drop(_ versions: [Version], _ failure: inout (any Error)?) {
+    private func drop(
+        _ versions: [Version], keeping kept: Set<RelativePath> = [], _ failure: inout (any Error)?
+    ) {
         guard let rules else { return }
-        let ages = versions.map { now.subtractingClamped($0.archived) }
-        for index in rules.dropped(ages: ages) {
+        let keeping = versions.indices.filter { kept.contains(versions[$0].path) }
+        for index in rules.dropped(ages: versions.map(age(of:)), keeping: Set(keeping)) {
             do {
                 try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
             } catch {

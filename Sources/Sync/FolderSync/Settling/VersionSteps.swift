@@ -170,10 +170,10 @@ package struct RestoreVersionStep: FolderStep {
 
 extension [VersionArchive.Version] {
     /// What was in the place at a time, which is the first that was archived then or later; the last of all for nil.
-    /// `self` is in the order in which they were archived.
+    /// `self` is in the order in which they were archived, as far as that is known.
     fileprivate func version(at time: Int64?) -> VersionArchive.Version? {
         guard let time else { return last }
-        return first { $0.archived >= time }
+        return filter { $0.archived >= time }.min { $0.archived < $1.archived }
     }
 }
 
