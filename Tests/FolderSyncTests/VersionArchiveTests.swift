@@ -311,6 +311,27 @@ import Testing
         #expect(Set(place.files("folder/.stversions").values) == ["b/x"])
     }
 
+    /// The file's own name looks like that of a version of another file.
+    @Test func aTrashcanKeepsAFileWithTheNameOfAVersion() throws {
+        let place = try Place()
+        place.now = WallTime.now.seconds
+        let settings = FolderVersions(kind: .trashcan, cleanoutDays: 2)
+        let (own, other) = (try place.write("own", "d/a~20200101-000000.txt"), try RelativePath(parsing: "d/a.txt"))
+        let archive = try place.archive(settings)
+        let archived = try archive.take(own, expecting: place.status(own))
+        #expect(try archive.versions(of: own).map(\.path) == [archived])
+        #expect(try archive.versions(of: other).isEmpty)
+        // As Syncthing has it, and this program had it.
+        let untagged = place.directory + "/folder/.stversions/d/b~20200101-000000.txt"
+        try Data("before".utf8).write(to: URL(fileURLWithPath: untagged))
+        place.now += 86_400
+        try place.archive(settings).clean()
+        #expect(Set(place.files("folder/.stversions").values) == ["own", "before"])
+        place.now += 86_400 + 3600
+        try place.archive(settings).clean()
+        #expect(place.files("folder/.stversions").isEmpty)
+    }
+
     @Test func aTrashcanIsEmptiedByDays() throws {
         let place = try Place()
         // The disk's own clock counts as well.

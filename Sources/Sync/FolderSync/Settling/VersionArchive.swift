@@ -147,7 +147,8 @@ package struct VersionArchive: Sendable {
         _ path: RelativePath, isTagged: Bool, _ body: (_ target: RelativePath) throws -> Void
     ) throws -> (name: RelativePath, replacesLast: Bool) {
         try makeDirectory(for: path)
-        let isLast = !isTagged && rules?.isTagging == false
+        // A name that looks like a version's would be taken for one of another file.
+        let isLast = !isTagged && rules?.isTagging == false && VersionName.parse(path.name) == nil
         let last = isLast ? try root.status(of: path) : nil
         if isLast, last == nil {
             try body(path)
@@ -238,13 +239,15 @@ package struct VersionArchive: Sendable {
     }
 
     private func version(_ path: RelativePath, _ status: FileAccess.FileStatus) -> Version {
+        let changed = min(status.changed?.seconds ?? .min, now)
         if let (original, time) = VersionName.parse(path.text) {
-            let archived = time.unixSeconds(utcOffset: utcOffset, changed: status.changed?.seconds)
+            var archived = time.unixSeconds(utcOffset: utcOffset, changed: status.changed?.seconds)
+            // In a trashcan it may be the file's own name: from Syncthing, or from before these got the time.
+            if rules?.isTagging == false { archived = max(archived, changed) }
             return Version(name: original, path: path, archived: archived, status: status)
         }
         // A process that died before it could set the time has left the file's own; then the disk knows when it came.
-        let archived = max(status.modified.seconds, min(status.changed?.seconds ?? .min, now))
-        return Version(name: path.text, path: path, archived: archived, status: status)
+        return Version(name: path.text, path: path, archived: max(status.modified.seconds, changed), status: status)
     }
 
     private func age(of version: Version) -> Int64 { now.subtractingClamped(version.archived) }
