@@ -195,6 +195,27 @@ import Testing
         }
     }
 
+    private struct MakeConflictCopy: FolderStep {
+        let copy: String
+        let path: String
+
+        func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+            try await folder.conflictCopyMade(
+                RelativePath(parsing: copy), of: RelativePath(parsing: path), &work)
+        }
+    }
+
+    /// Other devices' clocks may be ahead, and a copy may be named by the time of its file.
+    @Test func aConflictCopyIsNotTheOneTooManyWhenItIsMade() async throws {
+        let scene = try await StepScene { $0.maxConflicts = 2 }
+        let later = ["20990101-080000", "20990101-080100"].map { "report.sync-conflict-\($0)-ABCDEFG.txt" }
+        let (made, own) = ("report.sync-conflict-20261121-140305-ABCDEFG.txt", "report.sync-conflict-20200101-mine.txt")
+        for name in later + [made, own, "report.txt"] { try scene.tree.write(name, to: name) }
+        _ = try await scene.run(MakeConflictCopy(copy: made, path: "report.txt"))
+        #expect(scene.tree.text(made) == made && scene.tree.text(own) == own)
+        #expect(later.compactMap { scene.tree.text($0) }.count == 1)
+    }
+
     // MARK: halts
 
     @Test func deletionsThatWaitAreConfirmedAndNoOthers() async throws {

@@ -101,11 +101,21 @@ import Testing
             "d/a.sync-conflict-20190101-000000-AAAAAAA.u", "d/a.t", "d/a.sync-conflict-t",
             "d/a.sync-conflict-20190101/000000-AAAAAAA.t",
         ]
-        #expect(ConflictName.excess(of: "d/a.t", among: siblings, limit: -1) == [])
-        #expect(ConflictName.excess(of: "d/a.t", among: siblings, limit: 3) == [])
         #expect(
-            ConflictName.excess(of: "d/a.t", among: siblings, limit: 1)
-                == ["d/a.sync-conflict-20210101-000000-AAAAAAA.t", "d/a.sync-conflict-20200101-000000-AAAAAAA.t"])
+            ConflictName.copies(of: "d/a.t", among: siblings)
+                == ["d/a.sync-conflict-20200101-000000-AAAAAAA.t", "d/a.sync-conflict-20210101-000000-AAAAAAA.t"])
+        // In the order in which they came to this disk, and by name where that is not known.
+        let copies = [("b", 2), ("a", 3), ("d", 1), ("c", 1)].map { (name: $0.0, seen: $0.1) }
+        func excess(besides made: String, limit: Int) -> [String] {
+            ConflictName.excess(among: copies, besides: made, limit: limit)
+        }
+        #expect(excess(besides: "a", limit: -1) == [])
+        #expect(excess(besides: "a", limit: 4) == [])
+        #expect(excess(besides: "a", limit: 2) == ["d", "c"])
+        // What was made last stays, and counts, whatever its time.
+        #expect(excess(besides: "c", limit: 2) == ["b", "d"])
+        #expect(excess(besides: "c", limit: 0) == ["a", "b", "d"])
+        #expect(excess(besides: "other", limit: 2) == ["d", "c"])
     }
 
     /// The stem of a long name is cut, and the file is found again by what its copy would be called.
@@ -120,9 +130,9 @@ import Testing
         #expect(ConflictName.original(of: copy, among: siblings) == name)
         #expect(ConflictName.original(of: older, among: siblings) == name)
         #expect(ConflictName.winner(of: copy) == "BLYFFMT")
-        #expect(ConflictName.excess(of: name, among: siblings, limit: 1) == [older])
-        #expect(ConflictName.excess(of: name, among: [copy, older], limit: 0) == [copy, older], "before it is there")
-        #expect(ConflictName.excess(of: "d/short\(fileExtension)", among: siblings, limit: 0) == [])
+        #expect(ConflictName.copies(of: name, among: siblings) == [copy, older])
+        #expect(ConflictName.copies(of: name, among: [copy, older]) == [copy, older], "before it is there")
+        #expect(ConflictName.copies(of: "d/short\(fileExtension)", among: siblings) == [])
         #expect(ConflictName.original(of: copy, among: [copy, older]) == ConflictName.original(of: copy))
     }
 
@@ -131,7 +141,7 @@ import Testing
         let copy = ConflictName.copy(of: "\(stem)1.t", at: Self.time, by: Self.device)
         let siblings = [copy, "\(stem)1.t", "\(stem)2.t"]
         #expect(ConflictName.original(of: copy, among: siblings) == ConflictName.original(of: copy))
-        #expect(ConflictName.excess(of: "\(stem)1.t", among: siblings, limit: 0) == [])
+        #expect(ConflictName.copies(of: "\(stem)1.t", among: siblings) == [])
     }
 
     @Test func original() {

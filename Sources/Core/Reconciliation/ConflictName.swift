@@ -125,27 +125,29 @@ package enum ConflictName {
         return String(decoding: bytes.dropLast(tagLength), as: UTF8.self)
     }
 
-    /// Which of the conflict copies of `name` are more than `limit`, oldest last.
+    /// Those of `siblings` that have exactly the form of a conflict copy's name of `name`.
+    ///
+    /// - parameter siblings: names in the same directory, with it.
+    package static func copies(of name: String, among siblings: [String]) -> [String] {
+        let all = siblings.contains { $0.utf8.elementsEqual(name.utf8) } ? siblings : siblings + [name]
+        return siblings.filter { original(of: $0, among: all)?.utf8.elementsEqual(name.utf8) ?? false }
+    }
+
+    /// Which of the conflict copies of one file are more than `limit`, oldest last.
     ///
     /// - parameters:
-    ///   - siblings: names in the same directory, with it.
+    ///   - copies: with the time at which each came to this disk. Their names tell the time of the clocks of other devices.
+    ///   - made: the copy that was made last. It stays, and counts.
     ///   - limit: `FolderRules.conflictLimit`; negative keeps all.
-    package static func excess(of name: String, among siblings: [String], limit: Int) -> [String] {
+    package static func excess(
+        among copies: [(name: String, seen: some Comparable)], besides made: String, limit: Int
+    ) -> [String] {
         guard limit >= 0 else { return [] }
-        let path = Path(name)
-        let start = path.directory + path.stem + mark
-        let all = siblings.contains { $0.utf8.elementsEqual(name.utf8) } ? siblings : siblings + [name]
-        let copies = siblings.filter { sibling in
-            if mayBeCut(sibling) { return original(of: sibling, among: all)?.utf8.elementsEqual(name.utf8) ?? false }
-            guard sibling.utf8.count >= start.utf8.count + 15 + path.fileExtension.utf8.count,
-                sibling.utf8.starts(with: start.utf8),
-                sibling.utf8.reversed().starts(with: path.fileExtension.utf8.reversed())
-            else { return false }
-            let dash = sibling.utf8.dropFirst(start.utf8.count + 8).first
-            let tail = sibling.utf8.dropFirst(start.utf8.count)
-            return dash == UInt8(ascii: "-") && !tail.contains(PathOrder.separator)
+        let others = copies.filter { !$0.name.utf8.elementsEqual(made.utf8) }
+        let newestFirst = others.sorted {
+            $0.seen == $1.seen ? PathOrder.precedes($1.name, $0.name) : $0.seen > $1.seen
         }
-        return Array(copies.sorted { PathOrder.precedes($1, $0) }.dropFirst(limit))
+        return newestFirst.dropFirst(max(0, limit - (copies.count - others.count))).map(\.name)
     }
 
     /// `name` with `tag` before its extension; the stem is cut where that would be too long.

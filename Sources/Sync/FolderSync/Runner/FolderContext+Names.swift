@@ -35,7 +35,7 @@ extension FolderContext {
         work.effects.rescans.insert(copy)
         work.noteUndecided(copy, rules)
         let (archive, limit) = (archive, rules.conflictLimit)
-        let removed = try await onDisk { try archive.removeExcessConflicts(of: path, limit: limit) }
+        let removed = try await onDisk { try archive.removeExcessConflicts(of: path, besides: copy, limit: limit) }
         work.effects.rescans.formUnion(removed)
     }
 

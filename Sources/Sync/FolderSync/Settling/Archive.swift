@@ -62,15 +62,27 @@ package struct ArchiveAccess: Sendable {
 
     /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names. Blocks.
     ///
-    /// - parameter limit: copies that are kept; all of them if negative.
-    func removeExcessConflicts(of path: RelativePath, limit: Int) throws -> Set<RelativePath> {
+    /// - parameters:
+    ///   - made: the copy that was made last, which stays.
+    ///   - limit: copies that are kept; all of them if negative.
+    func removeExcessConflicts(
+        of path: RelativePath, besides made: RelativePath, limit: Int
+    ) throws -> Set<RelativePath> {
         guard limit >= 0 else { return [] }
         let names = try root.list(path.parent).compactMap(\.name).map { name in
             path.parent.map { $0.text + "/" + name } ?? name
         }
+        var statuses: [String: FileAccess.FileStatus] = [:]
+        for name in ConflictName.copies(of: path.text, among: names) {
+            guard let status = try root.status(of: RelativePath(parsing: name)), status.type != .directory else {
+                continue
+            }
+            statuses[name] = status
+        }
+        let copies = statuses.map { (name: $0.key, seen: $0.value.changed ?? $0.value.modified) }
         var removed: Set<RelativePath> = []
-        for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
-            guard let copy = RelativePath(name), let status = try root.status(of: copy) else { continue }
+        for name in ConflictName.excess(among: copies, besides: made.text, limit: limit) {
+            guard let copy = RelativePath(name), let status = statuses[name] else { continue }
             if status.type == .regular, let archive = try open() {
                 let archived = try archive.take(copy, expecting: status, durability: .deferred)
                 try archive.expire(after: [archived])
