@@ -6,6 +6,7 @@ import Foundation
 import IndexStore
 import Reconciliation
 import SyncTestKit
+import Synchronization
 import Testing
 
 @testable import FolderSync
@@ -214,6 +215,33 @@ import Testing
         _ = try await scene.run(MakeConflictCopy(copy: made, path: "report.txt"))
         #expect(scene.tree.text(made) == made && scene.tree.text(own) == own)
         #expect(later.compactMap { scene.tree.text($0) }.count == 1)
+    }
+
+    // MARK: versions
+
+    private struct ListVersions: FolderStep {
+        func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> (all: [String], deleted: [String]) {
+            let reading = VersionReading(folder: folder)
+            let all = Mutex<[String]>([])
+            try await reading.list(below: "") { version in all.withLock { $0.append(version.path) } }
+            var deleted: [String] = []
+            try await reading.deleted(below: "") { deleted.append($0.path) }
+            return (all.withLock { $0 }, deleted)
+        }
+    }
+
+    @Test func theVersionOfALongNameIsListedAsThatFilesAndIsNotDeleted() async throws {
+        let scene = try await StepScene { $0.versions.kind = .simple }
+        let name = "d/\(String(repeating: "n", count: 240)).txt"
+        let time = ConflictTime(unixSeconds: 1_795_226_608)
+        try scene.tree.write("here", to: name)
+        for name in [name, "d/gone.txt"] {
+            try scene.tree.write("before", to: ".stversions/\(VersionName.tagged(name, at: time))")
+        }
+        try await scene.scan()
+        let listed = try await scene.run(ListVersions()).output
+        #expect(listed.all.sorted() == ["d/gone.txt", name])
+        #expect(listed.deleted == ["d/gone.txt"])
     }
 
     // MARK: halts

@@ -311,6 +311,30 @@ import Testing
         #expect(Set(place.files("folder/.stversions").values) == ["b/x"])
     }
 
+    /// Their names are cut in the archive.
+    @Test(arguments: [FolderVersions.Kind.simple, .trashcan])
+    func versionsOfLongNamesAreThoseOfTheirFiles(_ kind: FolderVersions.Kind) throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: kind, keep: 2)
+        let names = ["1", "2"].map { "d/" + String(repeating: "a", count: 250) + $0 }
+        for (name, texts) in [(names[1], ["only"]), (names[0], ["one", "two", "three"])] {
+            for text in texts {
+                place.now += 60
+                let path = try place.write(text, name)
+                let archive = try place.archive(settings)
+                try archive.expire(after: [archive.take(path, expecting: place.status(path))])
+            }
+        }
+        let archive = try place.archive(settings)
+        try archive.clean()
+        let files = place.files("folder/.stversions")
+        let left = kind == .trashcan ? ["three"] : ["two", "three"]
+        for (name, texts) in [(names[0], left), (names[1], ["only"])] {
+            let versions = try archive.versions(of: RelativePath(parsing: name))
+            #expect(versions.map { files[$0.path.text] } == texts && versions.allSatisfy { $0.name == name })
+        }
+    }
+
     /// The file's own name looks like that of a version of another file.
     @Test func aTrashcanKeepsAFileWithTheNameOfAVersion() throws {
         let place = try Place()

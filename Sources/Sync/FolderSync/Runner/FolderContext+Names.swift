@@ -46,6 +46,24 @@ extension FolderContext {
         return (obstacle, ProblemText.obstacle(obstacle.text, to: path.text, in: id))
     }
 
+    /// The paths of what is in a directory, on this disk or on others.
+    ///
+    /// - Throws: `IndexStoreError`; `FileAccessError`; `CancellationError`.
+    func names(in directory: RelativePath?) async throws -> Set<String> {
+        let prefix = directory.map { "\($0.text)/" } ?? ""
+        var names = Set(try await index.store.children(id, of: directory?.text ?? "").map(\.path))
+        let root = root
+        names.formUnion(
+            try await onDisk {
+                do {
+                    return try root.list(directory).compactMap { entry in entry.name.map { prefix + $0 } }
+                } catch let error as FileAccessError where error.isAbsence {
+                    return []
+                }
+            })
+        return names
+    }
+
     private func isTaken(_ name: String) -> Bool {
         guard let path = RelativePath(name) else { return false }
         return (try? root.status(of: path)) ?? nil != nil

@@ -102,18 +102,7 @@ package struct ConflictReading: Sendable {
     /// The paths of what is in a directory, on this disk or on others; none if they do not count for these copies.
     private func siblings(of copies: [RelativePath], in directory: RelativePath?) async throws -> Set<String> {
         guard copies.contains(where: { ConflictName.mayBeCut($0.text) }) else { return [] }
-        let prefix = directory.map { "\($0.text)/" } ?? ""
-        var siblings = Set(try await folder.index.store.children(folder.id, of: directory?.text ?? "").map(\.path))
-        let root = folder.root
-        siblings.formUnion(
-            try await folder.onDisk {
-                do {
-                    return try root.list(directory).compactMap { entry in entry.name.map { prefix + $0 } }
-                } catch let error as FileAccessError where error.isAbsence {
-                    return []
-                }
-            })
-        return siblings
+        return try await folder.names(in: directory)
     }
 
     /// The conflict that `copy` is one side of, with what is known of both sides.

@@ -12,7 +12,7 @@ import Reconciliation
 package struct VersionArchive: Sendable {
     /// An archived version.
     package struct Version: Equatable, Sendable {
-        /// Of the file that it is a version of, relative to the folder.
+        /// Of the file that it is a version of, relative to the folder; cut (`VersionName.family`) where only that is known.
         package var name: String
         /// In the archive.
         package var path: RelativePath
@@ -194,9 +194,21 @@ package struct VersionArchive: Sendable {
         /// By the names of the files that they are versions of; oldest first within each (`VersionRules.isOlder`).
         package var versions: [(name: String, versions: [Version])] = []
         package var directories: [RelativePath] = []
+
+        /// Names what has the key's name, as only a cut name is known, by the value.
+        package mutating func rename(_ names: [String: String]) {
+            guard !names.isEmpty else { return }
+            versions = versions.map { name, versions in
+                guard let whole = names[name] else { return (name, versions) }
+                return (
+                    whole,
+                    versions.map { Version(name: whole, path: $0.path, archived: $0.archived, status: $0.status) }
+                )
+            }
+        }
     }
 
-    /// The versions in a directory of the archive, nil for its top, of all names that are wanted.
+    /// The versions in a directory of the archive, nil for its top, of all names whose `VersionName.family` is wanted.
     ///
     /// - Throws: `FileAccessError`; a directory that is not there is an empty listing.
     package func list(_ directory: RelativePath?, isWanted: (String) -> Bool = { _ in true }) throws -> Listing {
@@ -215,11 +227,11 @@ package struct VersionArchive: Sendable {
             switch entry.type {
             case .directory: listing.directories.append(path)
             case .regular:
-                guard !path.isTemporary, isWanted(VersionName.parse(path.text)?.original ?? path.text),
-                    let status = try root.status(of: path), status.type == .regular
+                let family = VersionName.parse(path.text)?.original ?? VersionName.family(of: path.text)
+                guard !path.isTemporary, isWanted(family), let status = try root.status(of: path),
+                    status.type == .regular
                 else { continue }
-                let version = version(path, status)
-                found[version.name, default: []].append(version)
+                found[family, default: []].append(version(path, status))
             case .symlink, .other: continue
             }
         }
@@ -228,6 +240,21 @@ package struct VersionArchive: Sendable {
             name, versions in
             (name.text, versions.sorted(by: precedes))
         }
+        // A version without a time in its name has the whole name.
+        let wholes = listing.versions.compactMap { name, versions in
+            versions.first { $0.name != name }.map { (name, $0.name) }
+        }
+        listing.rename(Dictionary(wholes, uniquingKeysWith: { first, _ in first }))
+        return listing
+    }
+
+    /// The versions of one name, in a listing of its own.
+    ///
+    /// - Throws: `FileAccessError`.
+    package func list(of path: RelativePath) throws -> Listing {
+        let family = VersionName.family(of: path.text)
+        var listing = try list(path.parent) { $0.utf8.elementsEqual(family.utf8) }
+        listing.rename([family: path.text])
         return listing
     }
 
@@ -235,7 +262,7 @@ package struct VersionArchive: Sendable {
     ///
     /// - Throws: `FileAccessError`.
     package func versions(of path: RelativePath) throws -> [Version] {
-        try list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) }.versions.flatMap(\.versions)
+        try list(of: path).versions.flatMap(\.versions)
     }
 
     private func version(_ path: RelativePath, _ status: FileAccess.FileStatus) -> Version {

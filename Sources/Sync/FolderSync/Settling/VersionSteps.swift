@@ -27,12 +27,11 @@ package struct VersionReading: Sendable {
         var waiting: [RelativePath?] = [nil]
         if !path.isEmpty {
             let path = try RelativePath(parsing: path)
-            try await emitAll(
-                try await folder.onDisk { try archive.list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) } })
+            try await emitAll(try await folder.onDisk { try archive.list(of: path) })
             waiting = [path]
         }
         while let directory = waiting.popLast() {
-            let listing = try await folder.onDisk { try archive.list(directory) }
+            let listing = try await list(directory, archive)
             try await emitAll(listing)
             waiting += listing.directories.reversed()
         }
@@ -40,6 +39,15 @@ package struct VersionReading: Sendable {
 }
 
 extension VersionReading {
+    /// What a directory of the archive holds, with the whole names of the files that are here or on other devices.
+    private func list(_ directory: RelativePath?, _ archive: VersionArchive) async throws -> VersionArchive.Listing {
+        var listing = try await folder.onDisk { try archive.list(directory) }
+        guard listing.versions.contains(where: { VersionName.mayBeCut($0.name) }) else { return listing }
+        let wholes = try await folder.names(in: directory).map { (VersionName.family(of: $0), $0) }
+        listing.rename(Dictionary(wholes.filter { $0.0 != $0.1 }, uniquingKeysWith: { first, _ in first }))
+        return listing
+    }
+
     /// Those files at and below `path` that neither this disk nor any device has, in the order of their directories.
     ///
     /// - Throws: as `list`; `IndexStoreError`.
@@ -49,14 +57,12 @@ extension VersionReading {
         var waiting: [RelativePath?] = [nil]
         if !path.isEmpty {
             let path = try RelativePath(parsing: path)
-            let own = try await folder.onDisk {
-                try archive.list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) }
-            }
+            let own = try await folder.onDisk { try archive.list(of: path) }
             for file in try await deleted(own) { try await emit(file) }
             waiting = [path]
         }
         while let directory = waiting.popLast() {
-            let listing = try await folder.onDisk { try archive.list(directory) }
+            let listing = try await list(directory, archive)
             for file in try await deleted(listing) { try await emit(file) }
             waiting += listing.directories.reversed()
         }
