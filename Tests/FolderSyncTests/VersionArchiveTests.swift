@@ -256,6 +256,25 @@ import Testing
         #expect(try archive.versions(of: path).map(\.archived) == [place.now])
     }
 
+    @Test(arguments: [FolderVersions.Kind.simple, .staggered])
+    func whatIsNoVersionStays(_ kind: FolderVersions.Kind) throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: kind, cleanoutDays: 10, maximumAgeDays: 10)
+        let path = try place.write("version", "d/e/a.txt")
+        let archive = try place.archive(settings)
+        try archive.take(path, expecting: place.status(path))
+        let directory = place.directory + "/folder/.stversions/"
+        for name in ["empty/project", "letters"] {
+            try FileManager.default.createDirectory(atPath: directory + name, withIntermediateDirectories: true)
+        }
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "letters/report.txt"))
+        place.now = max(place.now, WallTime.now.seconds + 11 * 86_400)
+        try place.archive(settings).clean()
+        #expect(place.files("folder/.stversions") == ["letters/report.txt": "mine"])
+        #expect(try archive.root.list(nil).compactMap(\.name).sorted() == ["empty", "letters"])
+        #expect(FileManager.default.fileExists(atPath: directory + "empty/project"))
+    }
+
     /// Fails where something of this name is to be removed: a file gets another name first.
     private final class Stubborn: DiskInterposer {
         let name: String

@@ -303,7 +303,8 @@ package struct VersionArchive: Sendable {
         if let failure { throw failure }
     }
 
-    /// Lets go what the rules do not keep, and what is left of copies that were cut short; then empty directories.
+    /// Lets go what the rules do not keep, and what is left of copies that were cut short; then the directories that are empty
+    /// by that. Others may be somebody's.
     ///
     /// - Throws: `FileAccessError`, the first, after all else was done.
     package func clean() throws {
@@ -313,18 +314,25 @@ package struct VersionArchive: Sendable {
         if let failure { throw failure }
     }
 
-    private func clean(_ directory: RelativePath?, _ failure: inout (any Error)?) {
+    /// - Returns: whether something in the directory went.
+    @discardableResult
+    private func clean(_ directory: RelativePath?, _ failure: inout (any Error)?) -> Bool {
         let listing: Listing
         do {
             listing = try list(directory)
         } catch {
-            return failure = failure ?? error
+            failure = failure ?? error
+            return false
         }
-        for (_, versions) in listing.versions { drop(versions, &failure) }
+        var hasRemoved = false
+        for (_, versions) in listing.versions {
+            if drop(versions, &failure) { hasRemoved = true }
+        }
         for child in listing.directories {
-            clean(child, &failure)
+            guard clean(child, &failure) else { continue }
             do {
                 try root.removeDirectory(child, durability: .deferred)
+                hasRemoved = true
             } catch {
                 if error.code != .directoryNotEmpty { failure = failure ?? error }
             }
@@ -335,25 +343,34 @@ package struct VersionArchive: Sendable {
                     path.isTemporary
                 else { continue }
                 _ = try root.removeTemporary(path)
+                hasRemoved = true
             }
         } catch {
             failure = failure ?? error
         }
+        return hasRemoved
     }
 
+    /// - Returns: whether one of them went.
+    @discardableResult
     private func drop(
         _ versions: [Version], keeping kept: Set<RelativePath> = [], _ failure: inout (any Error)?
-    ) {
-        guard let rules else { return }
+    ) -> Bool {
+        guard let rules else { return false }
+        // As in Syncthing: what has no time in its name is not of these rules' making.
+        let versions = rules.isTagging ? versions.filter { VersionName.parse($0.path.name) != nil } : versions
+        var hasRemoved = false
         let keeping = versions.indices.filter { kept.contains(versions[$0].path) }
         for index in rules.dropped(ages: versions.map(age(of:)), keeping: Set(keeping)) {
             do {
                 try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
+                hasRemoved = true
             } catch {
                 // A program writes to it: it goes with the next cleaning.
                 if error.code != .busy { failure = failure ?? error }
             }
         }
+        return hasRemoved
     }
 }
 
