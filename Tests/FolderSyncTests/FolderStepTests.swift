@@ -279,6 +279,26 @@ import Testing
         }
     }
 
+    /// Another device chooses the names of its files: none of them is a way to what is never synced.
+    @Test(arguments: [".stignore", ".stfolder/x", ".syncthing.a.tmp"])
+    func whatIsNeverSyncedHasNoConflicts(name: String) async throws {
+        let scene = try await StepScene(ignoring: "*.iso\n")
+        try scene.tree.write("own", to: ".stfolder/x")
+        try scene.tree.write("own", to: ".syncthing.a.tmp")
+        let copy = ConflictName.copy(
+            of: name, at: ConflictTime(unixSeconds: 1_795_000_000, utcOffset: 0), by: StepScene.me.shortID)
+        try scene.tree.write("*\n", to: copy)
+        try await scene.scan()
+        let before = scene.tree.text(name)
+        #expect(try await ConflictReading(folder: scene.reading()).list() == [])
+        for path in [name, copy] {
+            await #expect(throws: FolderError.noConflict(path)) {
+                try await scene.run(ResolveConflictsStep(path: path, keep: .theirs))
+            }
+        }
+        #expect(scene.tree.text(name) == before && scene.tree.text(copy) == "*\n")
+    }
+
     @Test func aVersionComesBack() async throws {
         let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple) }
         try scene.tree.write("old", to: ".stversions/a~20261101-101112.txt")

@@ -54,6 +54,12 @@ final class StepScene {
         return (output, work.effects)
     }
 
+    /// What the readings read, which need no turn.
+    func reading() throws -> FolderContext {
+        folder.boards.places.refresh()
+        return try folder.runner.reading()
+    }
+
     /// Gives the folder other settings.
     func configure(_ change: (inout FolderConfiguration) -> Void) {
         var configuration = folder.configuration

@@ -64,6 +64,11 @@ extension FolderContext {
         return names
     }
 
+    /// Whether a name is never synced: synctrain's own, also as the disk folds it, or that of a temporary file.
+    func isReserved(_ path: RelativePath) -> Bool {
+        path.isInternal || path.isTemporary || root.traits.foldsNames && path.internalTwin != nil
+    }
+
     private func isTaken(_ name: String) -> Bool {
         guard let path = RelativePath(name) else { return false }
         return (try? root.status(of: path)) ?? nil != nil

@@ -46,34 +46,43 @@ package struct ConflictReading: Sendable {
     /// - Throws: `IndexStoreError`; `FileAccessError`; `CancellationError`.
     package func copies() async throws -> [RelativePath] {
         let known = try await folder.index.store.conflictCopies(in: folder.id)
-        var copies = Set(known.lazy.filter { ConflictName.original(of: $0) != nil }.compactMap { RelativePath($0) })
+        var copies = Set(known.lazy.compactMap { RelativePath($0) }.filter { original(of: $0) != nil })
         // An ignore file that cannot be read any more halts the folder; here it only says where to look.
         let selected = (try? folder.selectionEditor().list()) ?? []
         let parents = Set(selected.compactMap { RelativePath($0) }.map(\.parent))
-        let root = folder.root
         copies.formUnion(
             try await folder.onDisk {
                 var found: Set<RelativePath> = []
-                for parent in parents { found.formUnion(try Self.copies(in: parent, root)) }
+                for parent in parents { found.formUnion(try listedCopies(in: parent)) }
                 return found
             })
         return copies.sorted()
     }
 
-    private static func copies(in directory: RelativePath?, _ root: RootDirectory) throws -> [RelativePath] {
+    /// Blocks its thread.
+    private func listedCopies(in directory: RelativePath?) throws -> [RelativePath] {
         let entries: [DirectoryEntry]
         do {
-            entries = try root.list(directory)
+            entries = try folder.root.list(directory)
         } catch {
             guard error.isAbsence else { throw error }
             return []
         }
         return entries.compactMap { entry in
-            guard entry.type == .regular, let name = entry.name, ConflictName.original(of: name) != nil else {
-                return nil
-            }
-            return try? directory?.appending(name) ?? RelativePath(parsing: name)
+            guard entry.type == .regular, let name = entry.name,
+                let path = try? directory?.appending(name) ?? RelativePath(parsing: name), original(of: path) != nil
+            else { return nil }
+            return path
         }
+    }
+
+    /// The file that `copy` is a conflict copy of, by its name. Nil if it is none, and for names that are never synced: another
+    /// device chooses the name of its file, and must not reach `.stignore` by it.
+    private func original(of copy: RelativePath, among siblings: Set<String> = []) -> RelativePath? {
+        guard let original = ConflictName.original(of: copy.text, among: siblings).flatMap({ RelativePath($0) }),
+            !folder.isReserved(original)
+        else { return nil }
+        return original
     }
 
     /// The copy that is named, or all copies of the file that is.
@@ -81,17 +90,14 @@ package struct ConflictReading: Sendable {
     /// - Throws: `FolderError.noConflict` if there is none; `FileAccessError`; `CancellationError`.
     package func copies(meantBy path: RelativePath) async throws -> [RelativePath] {
         let root = folder.root
+        let isCopy = original(of: path) != nil
         var copies = try await folder.onDisk { () throws -> [RelativePath] in
-            if ConflictName.original(of: path.text) != nil {
-                return try root.status(of: path)?.type == .regular ? [path] : []
-            }
-            return try Self.copies(in: path.parent, root)
+            guard isCopy else { return try listedCopies(in: path.parent) }
+            return try root.status(of: path)?.type == .regular ? [path] : []
         }
-        if ConflictName.original(of: path.text) == nil {
+        if !isCopy {
             let siblings = try await siblings(of: copies, in: path.parent)
-            copies.removeAll {
-                ConflictName.original(of: $0.text, among: siblings)?.utf8.elementsEqual(path.text.utf8) != true
-            }
+            copies.removeAll { original(of: $0, among: siblings) != path }
         }
         guard !copies.isEmpty else {
             throw FolderError.noConflict(path.text)

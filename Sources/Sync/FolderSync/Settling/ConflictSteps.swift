@@ -121,12 +121,14 @@ extension FolderContext {
     ///   - source: the file's place beneath `origin`.
     ///   - status: what the file must be.
     ///   - isTagged: whether what gives way gets the time into its name in any case; see `ReplacedFate.archivedWithTime`.
-    /// - Throws: `changedOnDisk` if either is not what was seen; what the disk and the archive say.
+    /// - Throws: `FolderError.reservedName` for a place that is never synced; `changedOnDisk` if either is not what was seen; what
+    ///   the disk and the archive say.
     func placeCopy(
         of source: RelativePath, in origin: RootDirectory, expecting status: FileAccess.FileStatus,
         at path: RelativePath, permissions: UInt32?, modified: FileTime?, isTagged: Bool = false,
         _ work: inout FolderWork
     ) async throws -> String? {
+        guard !isReserved(path) else { throw FolderError.reservedName(path.text) }
         let root = root
         let (staged, present) = try await onDisk {
             let present = try root.status(of: path)
