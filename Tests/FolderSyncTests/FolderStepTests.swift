@@ -299,6 +299,38 @@ import Testing
         #expect(scene.tree.text(name) == before && scene.tree.text(copy) == "*\n")
     }
 
+    /// The version with the file's name is deleted everywhere: keeping it would delete the other one too.
+    @Test(arguments: [false, true])
+    func aConflictIsNotResolvedTowardsWhatIsGone(isScanned: Bool) async throws {
+        let scene = try await StepScene()
+        let copy = "a.sync-conflict-20261127-101112-\(StepScene.nas.shortID).txt"
+        try scene.tree.write("from there", to: "a.txt")
+        try scene.tree.write("from here", to: copy)
+        try await scene.scan()
+        try scene.tree.remove("a.txt")
+        if isScanned { try await scene.scan() }
+        let refused = try await scene.run(ResolveConflictsStep(path: "a.txt", keep: .theirs)).output.first
+        #expect(
+            refused?.problem?.contains("no device has that version") == true
+                && refused?.problem?.contains("--keep mine") == true)
+        #expect(scene.tree.text(copy) == "from here")
+        let shown = try await ConflictReading(folder: scene.reading()).list().first
+        #expect(shown?.theirs.size == nil && shown?.theirs.device.hasPrefix("\(StepScene.nas.shortID)") == true)
+        let kept = try await scene.run(ResolveConflictsStep(path: "a.txt", keep: .mine)).output.first
+        #expect(kept?.problem == nil && scene.tree.text("a.txt") == "from here" && scene.tree.text(copy) == nil)
+    }
+
+    /// The version with the file's name is on another device: nothing is lost with the copy.
+    @Test func aConflictIsResolvedTowardsWhatAnotherDeviceHas() async throws {
+        let scene = try await StepScene(ignoring: "!/a.sync*\n*\n", mode: .selective)
+        let copy = "a.sync-conflict-20261127-101112-\(StepScene.nas.shortID).txt"
+        try await scene.announce([("a.txt", "from there")], counter: 1)
+        try scene.tree.write("from here", to: copy)
+        try await scene.scan()
+        let kept = try await scene.run(ResolveConflictsStep(path: copy, keep: .theirs)).output.first
+        #expect(kept?.problem == nil && scene.tree.text(copy) == nil)
+    }
+
     @Test func aVersionComesBack() async throws {
         let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple) }
         try scene.tree.write("old", to: ".stversions/a~20261101-101112.txt")

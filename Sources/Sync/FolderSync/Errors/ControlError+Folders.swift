@@ -97,6 +97,11 @@ extension ControlError {
                 .busy, "\(id): another program is writing .stignore; try again when it has finished", isRetryable: true,
                 path: "\(id):")
         case .copyGone(let path): self.init(.noSuchPath, "\(path) is no longer a file", path: path)
+        case .keptVersionGone(let path, let other, let copy):
+            self.init(
+                .noSuchPath,
+                "\(id):\(path): no device has that version any more; keep the other one with --keep \(other.rawValue), or delete "
+                    + "\(copy) as well", path: path)
         case .notInStep(let path):
             self.init(
                 .busy, "\(id):\(path) is not yet in sync with the other devices; try again later",

@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 
 /// What a folder refuses, with what the words for people are made of (`ControlError+Folders`). Paths are relative to the
 /// folder's root.
@@ -42,6 +43,8 @@ package enum FolderError: Error, Equatable, Sendable {
     case noConflict(String)
     case ambiguousConflict(String, copies: Int)
     case copyGone(String)
+    /// Neither this disk nor any other device has the version that was to be kept.
+    case keptVersionGone(String, other: ConflictResolution.Keep, copy: String)
     case notInStep(String)
     case nothingMerged
     case noVersion(String, isAtTime: Bool)

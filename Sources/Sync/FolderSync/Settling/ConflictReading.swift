@@ -126,8 +126,9 @@ package struct ConflictReading: Sendable {
             winner: winner, author: author, device: folder.tools.localDevice.shortID)
         let root = folder.root
         let (first, second) = try await folder.onDisk { (try root.status(of: original), try root.status(of: copy)) }
-        // Since the copy was made, others may have changed what won.
-        let writer = (facts[0].local?.file ?? facts[0].global)?.modifiedBy.description ?? winner
+        // Since the copy was made, others may have changed what won. Who deleted it did not write it.
+        let latest = facts[0].local?.file ?? facts[0].global
+        let writer = latest.flatMap { $0.isDeleted ? nil : $0.modifiedBy.description } ?? winner
         let won = version(original, by: writer, first)
         let lost = version(copy, by: author?.description ?? "", second)
         return FoundConflict(

@@ -70,6 +70,10 @@ struct ConflictSettling: Sendable {
             try await scan([copy, name], &work)
             resolved.renamed = name.text
         case .original:
+            guard try await isSomewhere(original, &work) else {
+                throw FolderError.keptVersionGone(
+                    original.text, other: keep == .mine ? .theirs : .mine, copy: copy.text)
+            }
             try await affirm(original, &work)
             resolved.archived = try await remove(copy, status)
             try await scan([copy], &work)
@@ -85,6 +89,18 @@ struct ConflictSettling: Sendable {
             try await scan([original, copy], &work)
         }
         return resolved
+    }
+
+    /// Whether this disk or another device has something of the name.
+    private func isSomewhere(_ path: RelativePath, _ work: inout FolderWork) async throws -> Bool {
+        let root = folder.root
+        if try await folder.onDisk({ try root.status(of: path) }) != nil { return true }
+        // What was deleted a moment ago is still in the index; the others would follow.
+        try await scan([path], &work)
+        guard let facts = try await folder.index.facts(path.text), facts.global?.isDeleted == false else {
+            return false
+        }
+        return !facts.holders.isEmpty
     }
 
     /// Announces the file as a new version, if it is here and in step with the others.
