@@ -138,6 +138,23 @@ def test_deleting_everywhere_can_be_undone(shown, setting):
     setting.both(KEPT, "Papers/draft.txt", b"a draft\n")
 
 
+def test_undo_of_a_deletion_restores_no_older_version(shown, setting):
+    """The file was not on this device: nothing was archived, though an older version of it is."""
+    page = shown
+    setting.agent.run("folder", "set", PICKED, "versions=simple")
+    setting.change_there(PICKED, "Papers/book.txt", b"current\n")
+    setting.agent.wait_entry(f"{PICKED}:Papers/book.txt", lambda entry: entry)
+    harness.write(setting.here(PICKED, ".stversions/Papers/book~20261101-101112.txt"), b"a month ago\n")
+    page.go("files", PICKED, "Papers", "book.txt")
+    page.click("More actions", within=".details")
+    page.click("Delete everywhere…", within=".menu")
+    page.answer("Delete everywhere")
+    said(page, "was deleted on all devices")
+    assert not page.has("#notices .undo")
+    wait_until(lambda: read(setting.there(PICKED, "Papers/book.txt")) is None, 30, "it is deleted")
+    assert read(setting.here(PICKED, "Papers/book.txt")) is None
+
+
 def test_ticks_can_be_undone(shown, setting):
     page, lines = shown, setting.here(PICKED, ".stignore")
     before = read(lines)

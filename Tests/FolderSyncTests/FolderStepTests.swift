@@ -197,6 +197,37 @@ import Testing
         await #expect(throws: FolderError.self) { try await scene.run(DeleteEverywhereStep(paths: ["nowhere"])) }
     }
 
+    /// What takes a deletion back restores what this deletion archived, and nothing that was there before.
+    @Test func aDeletionSaysWhatItArchived() async throws {
+        let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple) }
+        let names = ["fetched", "here", "not here"]
+        for name in ["fetched", "here"] {
+            try scene.tree.write("first", to: name)
+            try scene.tree.setPermissions(0o644, name)
+            try scene.tree.setModified(1_700_000_000, name)
+        }
+        try await scene.announce(names.map { ($0, "first") }, counter: 1)
+        try await scene.scan()
+        try await scene.index.noteFetched(
+            [FetchedFile(name: "fetched", size: 5, modifiedSeconds: 1_700_000_000, modifiedNanoseconds: 5)],
+            in: StepScene.id)
+        try await scene.announce([("fetched", "second")], counter: 2)
+        for name in names { try scene.tree.write("older", to: ".stversions/\(name)~20261101-101112") }
+
+        let dry = try await scene.run(DeleteEverywhereStep(paths: names, isDryRun: true)).output
+        #expect(dry.files == 3 && dry.archived.isEmpty)
+        let done = try await scene.run(DeleteEverywhereStep(paths: names)).output
+        #expect(done.files == 3 && done.localFiles == 2 && done.archived.map(\.path) == ["here"])
+        let archived = try #require(done.archived.first)
+        _ = try await scene.run(RestoreVersionStep(path: archived.path, time: archived.at, isConfirmed: false))
+        #expect(scene.tree.text("here") == "first" && scene.tree.text("fetched") == nil)
+
+        let without = try await StepScene()
+        try without.tree.write("one", to: "a")
+        try await without.scan()
+        #expect(try await without.run(DeleteEverywhereStep(paths: ["a"])).output.archived.isEmpty)
+    }
+
     /// Others have a later version by now; what was changed here is another matter.
     @Test func whatWasFetchedOfAnEarlierVersionIsDeletedWithTheLatest() async throws {
         let scene = try await StepScene()

@@ -43,6 +43,16 @@ package struct RemovalOutcome: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey { case id, name, isConnected = "connected", files }
     }
 
+    /// A file that was on this disk as the other devices have it, and is a version in the folder's archive now.
+    package struct Archived: Codable, Equatable, Sendable {
+        /// Relative to the folder's root.
+        package var path: String
+        /// When it was archived, as `VersionRestore.at` takes it to bring back this version.
+        package var at: Int64
+
+        package init(path: String, at: Int64) { (self.path, self.at) = (path, at) }
+    }
+
     package static let nameLimit = 1000
 
     package var folder: String
@@ -55,6 +65,8 @@ package struct RemovalOutcome: Codable, Equatable, Sendable {
     package var localFiles: Int64 = 0
     /// At most `nameLimit`, relative to the folder's root.
     package var names: [String] = []
+    /// At most `nameLimit`.
+    package var archived: [Archived] = []
     /// In the order of their ids.
     package var holders: [Holder] = []
     /// What is deleted nowhere, because what is here is not what the others have.
@@ -66,6 +78,6 @@ package struct RemovalOutcome: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case folder, isDryRun = "dryRun", files, bytes, directories, localFiles, names, holders, staying
+        case folder, isDryRun = "dryRun", files, bytes, directories, localFiles, names, archived, holders, staying
     }
 }

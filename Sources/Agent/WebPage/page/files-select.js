@@ -158,32 +158,35 @@ export async function changeMode(app, folder) {
   return Boolean(done);
 }
 
-/** What brings back what was deleted, where versions of it are archived here; undefined where none is. */
-async function restoring(app, done, changed) {
+/**
+ * What brings back what was deleted: the versions that this removal archived here, and no earlier ones. Undefined where it archived
+ * none. What cannot be brought back is named, and the rest is.
+ */
+function restoring(app, done, changed) {
   if (!done.folders) return undefined;
-  const names = done.folders.flatMap(({ folder, names: deleted }) => deleted.map((path) => ({ folder, path })));
-  const isArchived = async ({ folder, path }) => {
-    const { entries } = await app.api.page("deleted", { path: reference(folder, path), limit: 1, offset: 0 });
-    return entries.some((file) => file.path === path);
-  };
-  let isPossible = false;
-  try {
-    for (const name of names.slice(0, 20)) if (!isPossible) isPossible = await isArchived(name);
-  } catch { return undefined; }
-  if (!isPossible) return undefined;
+  const versions = done.folders.flatMap(({ folder, archived }) => archived.map(({ path, at }) => ({ folder, path, at })));
+  if (versions.length === 0) return undefined;
   return async () => {
-    let restored = 0;
-    for (const name of names) {
-      if (!await isArchived(name)) continue;
-      await app.api.post("versions/restore", { path: { text: reference(name.folder, name.path), workingDirectory: "/" }, confirmed: false });
-      restored += 1;
+    const failed = [];
+    for (const { folder, path, at } of versions) {
+      try {
+        await app.api.post("versions/restore", { path: { text: reference(folder, path), workingDirectory: "/" }, at, confirmed: false });
+      } catch (error) {
+        if (error.status === 401) throw error;
+        failed.push({ path, error });
+      }
     }
+    const restored = versions.length - failed.length;
     const files = done.folders.reduce((all, folder) => all + folder.files, 0);
     await changed?.();
     app.say(restored < files
-      ? plural(files, "{2} of {1} file restored; of the others no version is archived on this device.",
-        "{2} of {1} files restored; of the others no version is archived on this device.", number(restored))
+      ? plural(files, "{2} of {1} file restored. “Deleted” in Files shows what else can be restored here.",
+        "{2} of {1} files restored. “Deleted” in Files shows what else can be restored here.", number(restored))
       : plural(restored, "{1} file restored on all devices.", "{1} files restored on all devices."));
+    if (failed.length > 0) {
+      const names = failed.slice(0, 10).map(({ path }) => shown(path)).join(", ") + (failed.length > 10 ? ", …" : "");
+      app.fail(new app.api.APIError({ message: `${t`Not restored: ${names}.`} ${failed[0].error.message}` }));
+    }
   };
 }
 
@@ -209,6 +212,6 @@ export async function removeEverywhere(app, entries, changed) {
   });
   if (choice !== "delete") return false;
   const done = await app.attempt(() => app.api.run("remove", { paths: paths(entries), dryRun: false }));
-  if (done) app.say(t`${name} was deleted on all devices.`, await restoring(app, done, changed));
+  if (done) app.say(t`${name} was deleted on all devices.`, restoring(app, done, changed));
   return Boolean(done);
 }

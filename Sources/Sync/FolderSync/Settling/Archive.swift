@@ -20,21 +20,21 @@ package struct ArchiveAccess: Sendable {
     }
 
     /// Takes a user's file or symbolic link away from its place on purpose, into the archive if the folder has one;
-    /// nothing but a file goes there. Gives where in the archive it is, nil if it is gone. Blocks its thread.
+    /// nothing but a file goes there. Gives the version that it is in the archive, nil if it is gone. Blocks its thread.
     ///
     /// - parameter durability: with `.deferred` the caller calls `synchronizeFileSystem`.
     /// - Throws: `changedOnDisk` if what is there is not what was `expected`, and what the archive says.
     @discardableResult
     func takeOrRemove(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, durability: Durability = .immediate
-    ) throws -> RelativePath? {
+    ) throws -> VersionArchive.Version? {
         guard expected.type == .regular, let archive = try open() else {
             try root.remove(path, expecting: expected, durability: durability)
             return nil
         }
         let archived = try archive.take(path, expecting: expected, durability: durability)
         try archive.expire(after: [archived])
-        return archived
+        return try archive.version(at: archived)
     }
 
     /// Removes a file or symbolic link of the user's from this disk because somebody asked for it, and not because another
@@ -42,11 +42,10 @@ package struct ArchiveAccess: Sendable {
     ///
     /// - parameter expected: what was seen there; anything else stays, and `changedOnDisk` is thrown.
     /// - Throws: `busy` if a program has the file open for writing, and what the archive says.
-    /// - Returns: false if nothing was there.
     @discardableResult
     func removeUserFile(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, purpose: RemovalPurpose
-    ) throws -> Bool {
+    ) throws -> RemovedFile {
         // Nothing opens it through a mount from here on.
         let isOpen = !writing.place([path.text]).isEmpty
         defer { if !isOpen { writing.placed([path.text]) } }
@@ -54,10 +53,10 @@ package struct ArchiveAccess: Sendable {
             throw FileAccessError(.busy, .remove, path: path.text)
         }
         guard purpose == .deleting, try root.status(of: path) != nil else {
-            return try root.remove(path, expecting: expected, durability: .deferred)
+            return RemovedFile(wasThere: try root.remove(path, expecting: expected, durability: .deferred))
         }
-        try takeOrRemove(path, expecting: expected, durability: .deferred)
-        return true
+        return RemovedFile(
+            wasThere: true, archived: try takeOrRemove(path, expecting: expected, durability: .deferred))
     }
 
     /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names. Blocks.
@@ -93,6 +92,13 @@ package struct ArchiveAccess: Sendable {
         }
         return removed
     }
+}
+
+/// What became of a file of the user's that was to go from this disk.
+struct RemovedFile: Sendable {
+    var wasThere: Bool
+    /// The version that it is in the archive; nil if it is gone.
+    var archived: VersionArchive.Version?
 }
 
 /// Why a file of the user's goes from this disk by its user's own wish.

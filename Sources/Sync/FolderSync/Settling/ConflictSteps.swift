@@ -120,7 +120,7 @@ struct ConflictSettling: Sendable {
     func remove(_ path: RelativePath, _ status: FileAccess.FileStatus) async throws -> String? {
         let archive = folder.archive
         return try await folder.onDisk {
-            try archive.takeOrRemove(path, expecting: status).flatMap { try archive.open()?.absolutePath($0) }
+            try archive.takeOrRemove(path, expecting: status).flatMap { try archive.open()?.absolutePath($0.path) }
         }
     }
 

@@ -82,8 +82,7 @@ private struct Removal {
             guard let global = facts.global, !global.isDeleted, !global.isInvalid else { continue }
             if occupied.contains(facts.name) { occupy(above: facts.name); continue }
             do {
-                let wasHere = try await removeHere(facts, notes[facts.name])
-                note(facts, global, wasHere: wasHere)
+                note(facts, global, try await removeHere(facts, notes[facts.name]))
             } catch let error as FileAccessError {
                 stay(facts, global, error)
                 continue
@@ -98,38 +97,41 @@ private struct Removal {
         try await folder.index.apply(tombstones, &work)
     }
 
-    /// Whether something was here and went. Throws `changedOnDisk` for what is other than others have, unless it is what was
+    /// What was here and went. Throws `changedOnDisk` for what is other than others have, unless it is what was
     /// fetched there of an earlier version of theirs.
-    private func removeHere(_ facts: NameFacts, _ note: FetchedFile?) async throws -> Bool {
+    private func removeHere(_ facts: NameFacts, _ note: FetchedFile?) async throws -> RemovedFile {
         let (root, archive, isDryRun) = (folder.root, folder.archive, isDryRun)
         let path = try RelativePath(parsing: facts.name)
         let local = facts.local
         let isCurrent = local.map { $0.file.version == facts.global?.version } ?? false
         return try await folder.onDisk {
-            guard let status = try root.status(of: path) else { return false }
+            guard let status = try root.status(of: path) else { return RemovedFile(wasThere: false) }
             if status.type == .directory {
                 guard facts.global?.kind == .directory else {
                     throw FileAccessError(.isADirectory, .remove, path: path.text)
                 }
-                guard !isDryRun else { return true }
+                guard !isDryRun else { return RemovedFile(wasThere: true) }
                 for entry in try root.list(path) {
                     guard let name = entry.name, let item = try? path.appending(name), item.isTemporary, !item.isSwap
                     else { continue }
                     _ = try root.removeTemporary(item)
                 }
                 _ = try root.removeDirectory(path, durability: .deferred)
-                return true
+                return RemovedFile(wasThere: true)
             }
             guard isCurrent || note.map(status.isAs) ?? false,
                 let expected = local.flatMap({ FileAccess.FileStatus($0) }), status.isUnchanged(since: expected),
                 expected.type != .regular || expected.changed != nil
             else { throw FileAccessError(.changedOnDisk, .remove, path: path.text) }
-            guard !isDryRun else { return true }
-            return try archive.removeUserFile(path, expecting: expected, purpose: .deleting)
+            guard !isDryRun else { return RemovedFile(wasThere: true) }
+            var removed = try archive.removeUserFile(path, expecting: expected, purpose: .deleting)
+            // An earlier version is not what was deleted on the other devices.
+            if !isCurrent { removed.archived = nil }
+            return removed
         }
     }
 
-    private mutating func note(_ facts: NameFacts, _ global: FileInfo, wasHere: Bool) {
+    private mutating func note(_ facts: NameFacts, _ global: FileInfo, _ removed: RemovedFile) {
         if outcome.names.count < RemovalOutcome.nameLimit { outcome.names.append(facts.name) }
         guard global.kind != .directory else {
             outcome.directories += 1
@@ -137,7 +139,10 @@ private struct Removal {
         }
         outcome.files += 1
         outcome.bytes &+= global.size
-        if wasHere { outcome.localFiles += 1 }
+        if removed.wasThere { outcome.localFiles += 1 }
+        if let archived = removed.archived, outcome.archived.count < RemovalOutcome.nameLimit {
+            outcome.archived.append(RemovalOutcome.Archived(path: facts.name, at: archived.archived))
+        }
         for holder in facts.holders { holders[holder, default: 0] += 1 }
     }
 

@@ -265,6 +265,13 @@ package struct VersionArchive: Sendable {
         try list(of: path).versions.flatMap(\.versions)
     }
 
+    /// What has a name in the archive; nil if nothing has.
+    ///
+    /// - Throws: `FileAccessError`.
+    func version(at path: RelativePath) throws -> Version? {
+        try root.status(of: path).map { version(path, $0) }
+    }
+
     private func version(_ path: RelativePath, _ status: FileAccess.FileStatus) -> Version {
         let changed = min(status.changed?.seconds ?? .min, now)
         if let (original, time) = VersionName.parse(path.text) {
