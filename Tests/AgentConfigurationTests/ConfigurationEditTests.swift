@@ -463,6 +463,30 @@ import Testing
         #expect(kept.folders[0].devices == [introducer, added] && kept.folders[0].introductions == [])
     }
 
+    @Test func whoIsUntrustedStaysItWhereNothingIsShared() throws {
+        let text = """
+            [[device]]
+            id = "\(Self.id1)"
+
+            [[folder]]
+            id = "f"
+            path = "/f"
+            devices = ["\(Self.id1)"]
+
+            """
+        let (folder, device) = (FolderID("f"), testDevice(1))
+        let without = try edited(
+            text, .distrust(folder, device), .distrust(folder, device), .unshareFolder(folder, device),
+            .removeDevice(device))
+        #expect(without.contains("devices = []") && without.contains("untrusted = [\"\(Self.id1)\"]"))
+        #expect(try parse(without).folders[0].untrusted == [device])
+        let back = try parse(
+            try edited(
+                without, .addDevice(DeviceConfiguration(id: device)), .shareFolder(folder, device),
+                .trust(folder, device)))
+        #expect(back.folders[0].devices == [device] && back.folders[0].untrusted == [])
+    }
+
     @Test func limitsOfADeviceComeAndGo() throws {
         let text = "[[device]]\nid = \"\(Self.id1)\"\n# stays\n"
         let limited = try edited(
@@ -568,7 +592,7 @@ import Testing
         let sharedWith = model.devices.map(\.id).shuffled(using: &random)
             .prefix(Int.random(in: 0...4, using: &random))
         if Bool.random(using: &random) { return randomReachEdit(model, device, folder, &random) }
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<13, using: &random) {
         case 0:
             var added = DeviceConfiguration(
                 id: device, name: name, addresses: Array(addresses),
@@ -622,6 +646,7 @@ import Testing
                 limit: [nil, 0, 1000, 1 << 30].randomElement(using: &random) ?? nil)
         case 9: return .setDeviceBluetooth(device, BluetoothUse.allCases.randomElement(using: &random) ?? .off)
         case 10: return .setFolderRole(folder, device, DeviceRole.allCases.randomElement(using: &random) ?? .read)
+        case 11: return Bool.random(using: &random) ? .distrust(folder, device) : .trust(folder, device)
         default: return .removeFolder(folder)
         }
     }

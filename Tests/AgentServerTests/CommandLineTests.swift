@@ -338,7 +338,8 @@ struct CommandLineTests {
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
             ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f", "--yes"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
-            ["folder", "share", "f", "b"], ["folder", "unshare", "f", "b"],
+            ["folder", "share", "f", "b"], ["folder", "share", "f", "b", "--unencrypted"],
+            ["folder", "unshare", "f", "b"],
             ["folder", "role", "f", "b", "read"], ["folder", "relays", "f", "off"],
             ["device", "set", "b", "--introducer", "--up", "2MiB/s", "--down", "0", "--connections", "2"],
             ["device", "set", "b", "--no-introducer", "--allowed-networks", "10.0.0.0/8, !10.1.0.0/16"],
@@ -367,6 +368,8 @@ struct CommandLineTests {
                 .setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "index-only", limit: 3_000_000)),
                 .setDeviceBluetooth(DeviceBluetoothChange(device: "b", use: "off")),
                 .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: true)),
+                .setFolderShared(
+                    FolderSharingChange(folder: "f", device: "b", isShared: true, isUnencrypted: true)),
                 .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: false)),
                 .setFolderRole(FolderRoleChange(folder: "f", device: "b", role: "read")),
                 .setFolderRelays(FolderRelaysChange(folder: "f", relays: false)),

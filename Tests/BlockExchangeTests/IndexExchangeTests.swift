@@ -21,13 +21,14 @@ import Testing
 
     /// What the peer says: how far it knows this device's index, and how far its own goes.
     private static func config(
-        knows: Int64 = 0, of id: IndexID = own, has: Int64 = 3, id peers: IndexID = peers, stopReason: Int32 = 0,
+        knows: Int64 = 0, of id: IndexID = own, has: Int64 = 3, id peers: IndexID = peers, type: Int32 = 0,
+        stopReason: Int32 = 0,
         token: [UInt8] = [], tokenForUs: [UInt8] = [], isSecondary: Bool = false
     ) -> ClusterConfig {
         ClusterConfig(
             folders: [
                 ClusterConfig.Folder(
-                    id: docs, label: "Documents", stopReason: stopReason, mode: .full,
+                    id: docs, label: "Documents", type: type, stopReason: stopReason, mode: .full,
                     devices: [
                         ClusterConfig.Device(
                             id: local, maxSequence: knows, indexID: id, encryptionPasswordToken: tokenForUs),
@@ -101,6 +102,9 @@ import Testing
         Hearing(config: ClusterConfig(), actions: []),
         Hearing(config: config(token: [1]), actions: [.distrust(docs)]),
         Hearing(config: config(tokenForUs: [1]), actions: [.distrust(docs)]),
+        // It waits for the first token.
+        Hearing(config: config(type: 3), actions: [.distrust(docs)]),
+        Hearing(config: config(type: 2), actions: [settle()], isFed: true),
         // A token must not wait for the end of a pause, nor for another link.
         Hearing(terms: .paused, config: config(token: [1]), actions: [.distrust(docs)]),
         Hearing(terms: .withheld, config: config(tokenForUs: [1]), actions: [.distrust(docs)]),

@@ -164,6 +164,48 @@ def test_who_keeps_a_folder_encrypted_never_gets_it_in_the_clear(lab):
     assert agent.try_run("folder", "remove", "f", "--yes").returncode == 0
 
 
+def test_who_kept_a_folder_encrypted_is_not_trusted_after_it_was_shared_anew(lab):
+    agent, vault = lab.agent(), lab.peer("vault")
+    lab.introduce(agent, vault)
+    root = lab.share(agent, "f", vault, mode="full")
+    write(os.path.join(root, "secret name"), b"secret")
+    agent.run("scan", "f")
+    clear = vault.cluster_config
+
+    def to_receive_encrypted(device):
+        config = clear(device)
+        config["folders"][0]["type"] = 3
+        return config
+
+    # A folder for encrypted data, before the first password.
+    vault.cluster_config = to_receive_encrypted
+    session = vault.dial(agent.address)
+    session.wait(lambda: session.is_ready, DEADLINE, "the agent's cluster config")
+    wait_until(lambda: f'untrusted = ["{vault.id}"]' in read(agent.file("config.toml")).decode(), 20,
+               "the configuration says it", child=agent)
+    info = {"name": "secret name", "blocks": [{"offset": 0, "size": 6}]}
+    assert session.request("f", info)[1] != 0, "no block"
+    assert session.index_messages == [], "no index"
+    session.close()
+
+    agent.run("folder", "unshare", "f", vault.id, "--yes")
+    refused = agent.try_run("folder", "share", "f", vault.id)
+    assert refused.returncode == 6 and b"--unencrypted" in refused.stderr
+    agent.run("device", "remove", vault.id, "--yes")
+    agent.run("device", "add", vault.id, "--share", "f")
+    vault.cluster_config = clear
+    session = vault.dial(agent.address)
+    session.wait(lambda: session.is_ready, DEADLINE, "the agent's cluster config")
+    assert session.request("f", info)[1] != 0, "no block"
+    assert session.index_messages == [], "no index"
+    session.close()
+
+    agent.run("folder", "share", "f", vault.id, "--unencrypted")
+    session = vault.dial(agent.address)
+    session.wait(lambda: session.index_messages, DEADLINE, "the index")
+    assert session.request("f", info)[1] == 0
+
+
 def test_a_connected_syncthing_is_asked_for_blocks(lab):
     agent, real = lab.agent(), lab.syncthing()
     lab.introduce(agent, real)

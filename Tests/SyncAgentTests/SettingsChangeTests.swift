@@ -89,6 +89,29 @@ import Testing
         #expect(error?.message.contains("synctrain folder set f conflicts-command=") == true)
     }
 
+    /// Shared again, the folder would be sent unencrypted to who said only once that it keeps it encrypted.
+    @Test func whoKeepsAFolderEncryptedIsNotForgotten() throws {
+        var configuration = Self.base
+        let (folder, vault) = (configuration.folders[0].id, configuration.devices[0])
+        (configuration.folders[0].devices, configuration.folders[0].untrusted) = ([vault.id], [vault.id])
+        func changed(_ isShared: Bool, isUnencrypted: Bool? = nil) throws {
+            let change = FolderSharingChange(
+                folder: folder.rawValue, device: vault.name, isShared: isShared, isUnencrypted: isUnencrypted)
+            configuration = try configuration.edits(applying: change).reduce(configuration) { try $1.applied(to: $0) }
+        }
+        try changed(true)
+        #expect(configuration.folders[0].untrusted == [vault.id], "it is shared already")
+        try changed(false)
+        #expect(configuration.folders[0].devices == [] && configuration.folders[0].untrusted == [vault.id])
+        let refusal = #expect(throws: ControlError.self) { try changed(true) }
+        #expect(refusal?.code == .confirmationNeeded && refusal?.message.contains("--unencrypted") == true)
+        configuration = try ConfigurationEdit.removeDevice(vault.id).applied(to: configuration)
+        configuration = try ConfigurationEdit.addDevice(vault).applied(to: configuration)
+        #expect(throws: ControlError.self) { try changed(true) }
+        try changed(true, isUnencrypted: true)
+        #expect(configuration.folders[0].devices == [vault.id] && configuration.folders[0].untrusted == [])
+    }
+
     /// A setting that takes a program has to say so: the rule for browsers hangs on it.
     @Test func everyCommandIsDeclaredAsOne() {
         let declared = Set(SettingsSchema.declarations.filter(\.runsProgram).map(\.key))

@@ -408,7 +408,7 @@ NOT_SHOWN = {
 # Marks, prefixes, commands, and what stands in logs: no texts, though they read as prose.
 NOT_TEXTS = {
     "#include {1}", ".syncthing.", "// synctrain: ", "line {1}, column {2}: {3}; {4}", "error {1}", "synctrain pause --for",
-    "synctrain folder share --encrypted", "{1} from {2}", "PRIVATE KEY-----", "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----",
+    "synctrain folder share --unencrypted", "{1} from {2}", "PRIVATE KEY-----", "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----",
 }
 # A call that logs, or a value that is compared or looked up.
 LOGGED = re.compile(r"(?:[lL]ogger|\blog)\??\.(?:trace|debug|info|notice|warning|error|critical|log)\($|[pP]recondition\w*\([^;]*$"

@@ -45,10 +45,11 @@ extension Endpoints {
         .patch, "/v1/folders/relays", "Whether a folder uses relays", body(FolderRelaysChange.self), Done.self,
         errors: [.noSuchFolder])
 
-    /// Nothing changes where it is so already. Files stay on both devices.
+    /// Nothing changes where it is so already. Files stay on both devices. Throws `confirmationNeeded` for a device that kept the folder
+    /// encrypted, unless it is to have it unencrypted.
     package static let setFolderShared = Endpoint(
         .patch, "/v1/folders/sharing", "Share a folder with a device, or stop", body(FolderSharingChange.self),
-        Done.self, errors: [.noSuchFolder, .noSuchDevice])
+        Done.self, errors: [.noSuchFolder, .noSuchDevice, .confirmationNeeded])
 
     /// Throws `invalidRequest` if the folder is not shared with the device.
     package static let setFolderRole = Endpoint(

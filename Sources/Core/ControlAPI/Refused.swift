@@ -4,14 +4,17 @@ package struct FolderSharingChange: Codable, Equatable, Sendable {
     /// The device's id or its name.
     package var device: String
     package var isShared: Bool
+    /// Whether a device that kept the folder encrypted may have it unencrypted; nil for no: `confirmationNeeded` is thrown then.
+    package var isUnencrypted: Bool?
 
-    package init(folder: String, device: String, isShared: Bool) {
+    package init(folder: String, device: String, isShared: Bool, isUnencrypted: Bool? = nil) {
         self.folder = folder
         self.device = device
         self.isShared = isShared
+        self.isUnencrypted = isUnencrypted
     }
 
-    enum CodingKeys: String, CodingKey { case folder, device, isShared = "shared" }
+    enum CodingKeys: String, CodingKey { case folder, device, isShared = "shared", isUnencrypted = "unencrypted" }
 }
 
 /// What a device may do in a folder.

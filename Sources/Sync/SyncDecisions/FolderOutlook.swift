@@ -224,8 +224,8 @@ package struct FolderOutlook: Sendable {
                     Phrase("\(Self.names(sealed)) keeps the folder encrypted, which is not supported yet"),
                     nil,
                     Phrase(
-                        "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
-                            + "and run `synctrain reload`; or stop sharing the folder with it"), nil, sealed))
+                        "share it unencrypted there, then run `synctrain folder share \(ShellWord.quoted(folder)) DEVICE --unencrypted`; "
+                            + "or stop sharing the folder with it"), nil, sealed))
         }
         let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
         if !foreign.isEmpty {

@@ -187,12 +187,26 @@ extension Configuration {
 
     /// The edit that shares a folder with a device, or stops; none where it is so already.
     ///
-    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `duplicate`).
+    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `duplicate`); `ControlError` (`confirmationNeeded`) for a device
+    ///   that kept the folder encrypted.
     package func edits(applying change: FolderSharingChange) throws -> [ConfigurationEdit] {
-        let (folder, device) = (try folder(FolderID(change.folder)), try device(change.device).id)
+        let (folder, named) = (try folder(FolderID(change.folder)), try device(change.device))
+        let device = named.id
+        guard change.isShared else {
+            return folder.devices.contains(device) ? [.unshareFolder(folder.id, device)] : []
+        }
         // Shared again by the user, it is no longer the introducer's to take back.
-        if change.isShared { return [.shareFolder(folder.id, device)] }
-        return folder.devices.contains(device) ? [.unshareFolder(folder.id, device)] : []
+        let edits: [ConfigurationEdit] = [.shareFolder(folder.id, device)]
+        guard folder.untrusted.contains(device) else { return edits }
+        if change.isUnencrypted == true { return edits + [.trust(folder.id, device)] }
+        guard folder.devices.contains(device) else {
+            throw ControlError(
+                .confirmationNeeded,
+                "\(named.name.isEmpty ? device.description : named.name) keeps \(folder.id) encrypted, so it is not shared; to share "
+                    + "it unencrypted: `synctrain folder share \(ShellWord.quoted(folder.id.rawValue)) \(device) --unencrypted`",
+                path: change.folder)
+        }
+        return edits
     }
 
     /// The edit that says what a device may do in a folder that is shared with it.

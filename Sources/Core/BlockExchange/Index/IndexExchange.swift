@@ -244,8 +244,11 @@ public struct IndexExchange: Sendable {
             }
             let itHas = offered.devices.first { $0.id == peer }
             let itKnows = offered.devices.first { $0.id == local }
-            // This must wait neither for a link that may carry the folder nor for the end of a pause.
-            if [itHas, itKnows].contains(where: { $0?.encryptionPasswordToken.isEmpty == false }) {
+            // This must wait neither for a link that may carry the folder nor for the end of a pause. A folder for encrypted data has
+            // no token before the first device that encrypts has sent one.
+            if offered.isReceiveEncrypted
+                || [itHas, itKnows].contains(where: { $0?.encryptionPasswordToken.isEmpty == false })
+            {
                 encrypted.insert(offered.id)
                 actions.append(.distrust(offered.id))
                 continue

@@ -5,7 +5,7 @@ public struct ClusterConfig: Equatable, Sendable {
     public struct Folder: Equatable, Sendable {
         public var id: FolderID
         public var label: String
-        /// Field 3: Syncthing 2's folder type; read only, informational.
+        /// Field 3: Syncthing 2's folder type, read only. In Syncthing 1 it said whether the folder only sends.
         public var type: Int32
         /// Field 6: the sender takes no DownloadProgress, and has none of its own. Syncthing 1 only.
         public var disablesTemporaryIndexes: Bool
@@ -120,6 +120,9 @@ public struct ClusterConfig: Equatable, Sendable {
 }
 
 extension ClusterConfig.Folder {
+    /// Whether the sender has a folder for encrypted data (`FolderType`: 0 sends and receives, 1 only sends, 2 only receives).
+    var isReceiveEncrypted: Bool { type == 3 }
+
     init(decoding reader: inout WireReader, limits: ExchangeLimits, deviceCount: inout Int) throws(ProtocolError) {
         self.init(id: FolderID(""))
         var deviceIDs: Set<DeviceID> = []

@@ -212,7 +212,8 @@ struct FolderShareCommand: RunnableCommand {
             commandName: "share", abstract: translated("Share a folder with a device."),
             discussion: translated(
                 """
-                The other device has to accept the folder, too. Shared with it already, nothing changes.
+                The other device has to accept the folder, too. Shared with it already, nothing changes. A device that keeps \
+                the folder encrypted gets it only with --unencrypted.
 
                 Example: synctrain folder share photos nas
                 """))
@@ -224,11 +225,16 @@ struct FolderShareCommand: RunnableCommand {
     @Argument(help: ArgumentHelp(translated("Device id or name.")))
     var device: String
 
+    @Flag(help: ArgumentHelp(translated("Send the folder unencrypted to a device that kept it encrypted.")))
+    var unencrypted = false
+
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
         try await context.perform(
-            .setFolderShared(FolderSharingChange(folder: folder, device: device, isShared: true)))
+            .setFolderShared(
+                FolderSharingChange(
+                    folder: folder, device: device, isShared: true, isUnencrypted: unencrypted ? true : nil)))
     }
 }
 

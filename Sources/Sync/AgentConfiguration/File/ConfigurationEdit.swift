@@ -20,8 +20,10 @@ package enum ConfigurationEdit: Equatable, Sendable {
     case setFolderDevices(FolderID, [DeviceID])
     /// Of a device that the folder is shared with.
     case setFolderRole(FolderID, DeviceID, DeviceRole)
-    /// Notes that a device keeps the folder encrypted; without effect for one that the folder is not shared with.
+    /// Notes that a device keeps the folder encrypted, whether or not it is shared with it.
     case distrust(FolderID, DeviceID)
+    /// The device may have the folder unencrypted again.
+    case trust(FolderID, DeviceID)
     case setFolderMode(FolderID, FolderConfiguration.Mode)
     /// Nil leaves either as it is.
     case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
@@ -102,6 +104,8 @@ extension ConfigurationEdit {
             changed.folders[try configuration.index(of: id)].setRole(role, of: device)
         case .distrust(let id, let device):
             changed.folders[try configuration.index(of: id)].distrust(device)
+        case .trust(let id, let device):
+            changed.folders[try configuration.index(of: id)].distrust(device, false)
         case .setFolderMode(let id, let mode):
             changed.folders[try configuration.index(of: id)].mode = mode
         case .setFolderBluetooth(let id, let use, let limit):

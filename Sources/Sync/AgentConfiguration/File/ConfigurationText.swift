@@ -79,7 +79,7 @@ struct ConfigurationText {
             }
         case .setDeviceBluetooth(let id, let use):
             draft.set("bluetooth", of: "device", at: index(id), to: TOMLText.quoted(use.rawValue))
-        case .setFolderDevices(let id, _), .setFolderRole(let id, _, _), .distrust(let id, _),
+        case .setFolderDevices(let id, _), .setFolderRole(let id, _, _), .distrust(let id, _), .trust(let id, _),
             .shareFolder(let id, _, _), .unshareFolder(let id, _):
             guard let old = configuration.folders.first(where: { $0.id == id }),
                 let new = expected.folders.first(where: { $0.id == id })

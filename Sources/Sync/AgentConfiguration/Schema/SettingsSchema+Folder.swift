@@ -36,7 +36,7 @@ extension SettingsSchema {
         .devices("readers", \.readers, "Devices whose changes are refused here."),
         .devices("admins", \.admins, "Devices whose other devices and folders are added here, too."),
         .devices("untrusted", \.untrusted, "Devices that keep the folder encrypted.")
-            .changedBy("synctrain folder share --encrypted"),
+            .changedBy("synctrain folder share --unencrypted"),
         Setting(
             .folder, "introduced", .texts, "Shares made by introducers.",
             read: { .list($0.introductions.map(\.text)) },

@@ -18,24 +18,24 @@ extension FolderConfiguration {
         }
     }
 
-    /// Shares the folder with these and with no others; who goes loses its role.
+    /// Shares the folder with these and with no others; who goes loses its role. That it keeps the folder encrypted is not forgotten:
+    /// shared with it again, the folder would be sent to it unencrypted.
     mutating func share(with devices: [DeviceID]) {
         self.devices = devices
         readers.removeAll { !devices.contains($0) }
         admins.removeAll { !devices.contains($0) }
-        untrusted.removeAll { !devices.contains($0) }
         introductions.removeAll { !devices.contains($0.device) }
     }
 
-    /// Notes that `device` must not get the folder unencrypted; without effect for one that does not share it.
-    mutating func distrust(_ device: DeviceID) {
-        guard devices.contains(device), !untrusted.contains(device) else { return }
-        untrusted.append(device)
+    /// Notes that `device` must not get the folder unencrypted, or that it may.
+    mutating func distrust(_ device: DeviceID, _ isDistrusted: Bool = true) {
+        untrusted.removeAll { $0 == device && !isDistrusted }
+        if isDistrusted, !untrusted.contains(device) { untrusted.append(device) }
     }
 
     func rolesProblem() -> (key: String, problem: SettingProblem)? {
         var seen: Set<DeviceID> = []
-        for (key, list) in [("readers", readers), ("admins", admins), ("untrusted", untrusted)] {
+        for (key, list) in [("readers", readers), ("admins", admins)] {
             for device in list {
                 guard devices.contains(device) else {
                     return (
@@ -46,7 +46,7 @@ extension FolderConfiguration {
                                 + "it here")
                     )
                 }
-                guard key == "untrusted" || seen.insert(device).inserted else {
+                guard seen.insert(device).inserted else {
                     return (
                         key,
                         SettingProblem(

@@ -49,7 +49,7 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var readers: [DeviceID] = []
     /// Those of `devices` whose offers of further devices and folders are followed.
     package var admins: [DeviceID] = []
-    /// Those of `devices` that keep the folder encrypted: they never get it unencrypted.
+    /// Devices that keep the folder encrypted: they never get it unencrypted, also where it is shared with them later.
     package var untrusted: [DeviceID] = []
     /// Those of `devices` that an introducer shared the folder with, and may unshare it from again.
     package var introductions: [FolderIntroduction] = []
