@@ -180,6 +180,42 @@ import Testing
             result.notes.map(\.english).contains { $0.contains("ersioning") } == (expected == nil), "\(result.notes)")
     }
 
+    @Test func whatAFolderDoesWithChangesIsTakenOver() throws {
+        func folder(_ attributes: String, _ xml: String) throws -> (FolderConfiguration, notes: [String]) {
+            let result = try read(
+                "<configuration><folder id=\"f\" path=\"/f\" type=\"sendreceive\" \(attributes)>\(xml)</folder></configuration>"
+            )
+            return (try #require(result.folders.first), result.notes.dropFirst().map(\.english))
+        }
+        let usual = FolderConfiguration(id: FolderID("f"), path: "/f", mode: .full)
+        let asSyncthingWritesIt = try folder(
+            "rescanIntervalS=\"3600\" fsWatcherEnabled=\"true\" ignorePerms=\"false\"",
+            "<ignoreDelete>false</ignoreDelete><maxConflicts>-1</maxConflicts><markerName>.stfolder</markerName>"
+                + "<copyOwnershipFromParent>false</copyOwnershipFromParent>")
+        #expect(asSyncthingWritesIt == (usual, []))
+
+        var changed = usual
+        (changed.rescanInterval, changed.isWatched, changed.ignoresPermissions) = (600, false, true)
+        changed.maxConflicts = 3
+        #expect(
+            try folder(
+                "rescanIntervalS=\"600\" fsWatcherEnabled=\"false\" ignorePerms=\"true\"",
+                "<maxConflicts>3</maxConflicts>")
+                == (changed, []))
+        for (seconds, expected) in [("-1", 0), ("99999999999", 31_536_000), ("x", 3600)] {
+            #expect(try folder("rescanIntervalS=\"\(seconds)\"", "").0.rescanInterval == expected)
+        }
+
+        // What is protected from deletions must not be synced before somebody has decided.
+        let protected = try folder("", "<ignoreDelete>true</ignoreDelete><paused>false</paused>")
+        #expect(protected.0.isPaused && protected.notes.count == 1 && protected.notes[0].contains("`ignoreDelete`"))
+        let odd = try folder(
+            "",
+            "<maxConflicts>0</maxConflicts><markerName>.here</markerName>"
+                + "<copyOwnershipFromParent>true</copyOwnershipFromParent>")
+        #expect(odd.0 == usual && odd.notes.count == 3 && odd.notes.contains { $0.contains("`.here`") })
+    }
+
     @Test func attributesAreTakenOver() throws {
         func folder(_ xml: String) throws -> (attributes: FolderAttributes?, notes: [String]) {
             let result = try read(

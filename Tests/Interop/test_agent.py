@@ -14,7 +14,7 @@ import time
 import agent as cli
 import bep
 import pytest
-from harness import write
+from harness import read, write
 from process import PATIENCE, wait_until
 
 
@@ -340,6 +340,8 @@ def test_import_of_a_syncthing_home(lab):
     node, peer = lab.syncthing("old"), lab.syncthing("peer")
     node.add_device(peer.id, peer.address, "the peer")
     node.set_folder("f", lab.path("old-f"), [peer.id], label="Label & <Co>")
+    node.set_folder("kept", lab.path("old-kept"), [peer.id], ignoreDelete=True, ignorePerms=True, maxConflicts=3,
+                    rescanIntervalS=600)
     peer.set_folder("f", lab.path("peer-f"), [])
     peer.add_device(node.id)
     peer.set_folder("f", lab.path("peer-f"), [node.id])
@@ -354,6 +356,9 @@ def test_import_of_a_syncthing_home(lab):
     assert devices[peer.id]["name"] == "the peer" and peer.address in json.dumps(devices[peer.id])
     folders = {f["id"]: f for f in agent.records("folder", "list")}
     assert folders["f"]["path"].rstrip("/") == lab.path("old-f") and folders["f"]["label"] == "Label & <Co>"
+    [kept] = [block for block in read(agent.file("config.toml")).decode().split("[[folder]]") if 'id = "kept"' in block]
+    for line in ("paused = true", "ignore-permissions = true", "max-conflicts = 3", "rescan-interval = 600"):
+        assert line in kept
     agent.start()
     agent.wait_connected(peer.id)
     agent.wait_global("f", 1)

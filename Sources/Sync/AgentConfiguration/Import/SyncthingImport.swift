@@ -172,6 +172,7 @@ struct SyncthingImportBuilder {
         }
         var added = FolderConfiguration(
             id: FolderID(folder.id), label: folder.label, path: folder.path, kind: kind, isPaused: folder.isPaused)
+        addScanning(folder.settings, to: &added)
         do throws(SettingProblem) {
             added.path = try FolderPath.clean(folder.path, userHome: userHome)
             if let (_, problem) = added.problem() { throw problem }
@@ -184,6 +185,7 @@ struct SyncthingImportBuilder {
         }
         addVersions(folder.versioning, to: &added, title: title)
         addAttributes(of: folder, to: &added, title: title)
+        addChanges(folder.settings, to: &added, title: title)
         added.mode = Self.isSelective(folderIgnores(added.path) ?? "") ? .selective : .full
         for share in folder.shares {
             guard let id = try? DeviceID(parsing: share.device), id != own, !added.devices.contains(id) else {
@@ -196,6 +198,50 @@ struct SyncthingImportBuilder {
             }
         }
         folders.append(added)
+    }
+
+    /// Takes over how the folder is scanned, and whether it has permissions.
+    private func addScanning(_ settings: [String: String], to folder: inout FolderConfiguration) {
+        // More than a year is a year in Syncthing, too, and what is below zero none.
+        if let seconds = settings["rescanIntervalS"].flatMap({ Int($0) }) {
+            folder.rescanInterval = min(max(0, seconds), 31_536_000)
+        }
+        folder.isWatched = settings["fsWatcherEnabled"] != "false"
+        folder.ignoresPermissions = settings["ignorePerms"] == "true"
+    }
+
+    /// Takes over what becomes of conflicts and deletions; a folder that protects what other devices delete is paused.
+    private mutating func addChanges(
+        _ settings: [String: String], to folder: inout FolderConfiguration, title: String
+    ) {
+        if let count = settings["maxConflicts"].flatMap({ Int($0) }) {
+            if (1...1000).contains(count) { folder.maxConflicts = count }
+            if count == 0 {
+                notes.append(
+                    Phrase(
+                        "The folder `\(title)` keeps conflict copies here: `maxConflicts` 0 is not supported, because it loses a version."
+                    ))
+            }
+        }
+        if settings["ignoreDelete"] == "true" {
+            folder.isPaused = true
+            notes.append(
+                Phrase(
+                    "Paused the folder `\(title)`: `ignoreDelete` is not supported. Once it is resumed, what other devices have "
+                        + "deleted is deleted here or comes back there."))
+        }
+        if settings["copyOwnershipFromParent"] == "true" {
+            notes.append(
+                Phrase(
+                    "Skipped `copyOwnershipFromParent` of the folder `\(title)`: it is not supported. New files belong to the agent's user."
+                ))
+        }
+        if let marker = settings["markerName"], !marker.isEmpty, marker != FolderPreparation.marker {
+            notes.append(
+                Phrase(
+                    "The folder `\(title)` has the marker `\(shown(marker))`: create \(FolderPreparation.marker) in its directory, which is "
+                        + "the marker here."))
+        }
     }
 
     /// Takes over what the folder does with extended attributes and ownership.

@@ -34,6 +34,8 @@ struct SyncthingXML: Equatable {
         var shares: [Share] = []
         var hasEncryptedDevice = false
         var isPaused = false
+        /// What it says of `namedAttributes` and `namedElements`.
+        var settings: [String: String] = [:]
         /// `type`, `fsPath`, `cleanupIntervalS` and what the parameters are called, as far as they are there.
         var versioning: [String: String] = [:]
         /// `syncXattrs`, `sendXattrs`, `syncOwnership` and `sendOwnership`, those that are true.
@@ -42,6 +44,9 @@ struct SyncthingXML: Equatable {
         var xattrEntries: [XattrEntry] = []
         /// `maxSingleEntrySize`, `maxTotalSize`.
         var xattrLimits: [String: Int] = [:]
+
+        static let namedAttributes = ["rescanIntervalS", "fsWatcherEnabled", "ignorePerms"]
+        static let namedElements = ["ignoreDelete", "maxConflicts", "markerName", "copyOwnershipFromParent"]
     }
 
     struct XattrEntry: Equatable {
@@ -116,7 +121,8 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
             result.folders.append(
                 SyncthingXML.Folder(
                     id: attributes["id"] ?? "", label: attributes["label"] ?? "", path: attributes["path"] ?? "",
-                    type: attributes["type"] ?? ""))
+                    type: attributes["type"] ?? "",
+                    settings: attributes.filter { SyncthingXML.Folder.namedAttributes.contains($0.key) }))
         case ["configuration", "folder", "device"]:
             change(&result.folders) {
                 $0.shares.append(
@@ -181,6 +187,8 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         case ["configuration", "options", "announceLANAddresses"]: result.announcesLANAddresses = value != "false"
         case ["configuration", "options", "relaysEnabled"]: result.areRelaysEnabled = value != "false"
         case ["configuration", "options", "natEnabled"]: result.isNATEnabled = value != "false"
+        case ["configuration", "folder", name] where SyncthingXML.Folder.namedElements.contains(name):
+            change(&result.folders) { $0.settings[name] = value }
         default: break
         }
         _ = path.popLast()
