@@ -378,6 +378,22 @@ import Testing
         #expect(scene.tree.text("b.txt") == "new")
     }
 
+    /// A restored version is the newest on all devices: what this one does not send is not restored.
+    @Test func aFolderThatOnlyReceivesRestoresNothing() async throws {
+        let scene = try await StepScene {
+            $0.kind = .receiveOnly
+            $0.versions = FolderVersions(kind: .simple)
+        }
+        try await scene.announce([("a.txt", "new")], counter: 1)
+        try scene.tree.write("new", to: "a.txt")
+        try scene.tree.write("old", to: ".stversions/a~20261101-101112.txt")
+        try await scene.scan()
+        await #expect(throws: FolderError.receivesOnly(.restore)) {
+            try await scene.run(RestoreVersionStep(path: "a.txt", time: nil, isConfirmed: true))
+        }
+        #expect(scene.tree.text("a.txt") == "new")
+    }
+
     /// Selecting a file brings no version back: what is missing is said, and what makes versions.
     @Test func whereThereIsNoVersionThatIsSaid() async throws {
         func problem(_ scene: StepScene, _ path: String) async throws -> ControlError {

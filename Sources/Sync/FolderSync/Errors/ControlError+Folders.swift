@@ -67,6 +67,10 @@ extension ControlError {
                 case .delete: Phrase("delete it on a device that sends")
                 case .note: Phrase("note it on a device that sends")
                 case .revert: Phrase("revert on a device that sends")
+                case .restore:
+                    Phrase(
+                        "restore it on a device that sends, or copy it there from the archive: `synctrain versions show` says where it is"
+                    )
                 }
             self.init(
                 .invalidRequest, "\(id) is receive-only here, so changes are not sent; \(remedy)", path: id)

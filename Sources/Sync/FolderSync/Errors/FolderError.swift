@@ -5,7 +5,7 @@ import ControlAPI
 /// folder's root.
 package enum FolderError: Error, Equatable, Sendable {
     /// What only a device that sends its changes can do.
-    package enum Sending: Sendable { case delete, note, revert }
+    package enum Sending: Sendable { case delete, note, revert, restore }
 
     // MARK: paths
 

@@ -126,8 +126,8 @@ package struct RestoreVersionStep: FolderStep {
         self.isConfirmed = isConfirmed
     }
 
-    /// - Throws: `FolderError` for what is not selected, for a version that there is not, for something in the place, and for a
-    ///   disk without room.
+    /// - Throws: `FolderError` for what is not selected, for a folder that only receives, for a version that there is not, for
+    ///   something in the place, and for a disk without room.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RestoredVersion {
         let path = try RelativePath(parsing: path)
         guard !path.isInternal, !path.isTemporary else { throw FolderError.notSelected(path.text) }
@@ -147,6 +147,7 @@ package struct RestoreVersionStep: FolderStep {
     ) async throws -> (VersionArchive, VersionArchive.Version, FileAccess.FileStatus?) {
         let (root, access, time, isConfirmed) = (folder.root, folder.archive, time, isConfirmed)
         let isSelected = !folder.selection.isLeftOut(path.text)
+        let isSent = folder.rules.kind != .receiveOnly
         let freeBytes = try folder.freeBytes()
         return try await folder.onDisk {
             let archive = try access.open(isCreating: false)
@@ -157,7 +158,8 @@ package struct RestoreVersionStep: FolderStep {
             guard let archive, let version = versions.version(at: time) else {
                 throw FolderError.noVersion(path.text, isAtTime: time != nil && !versions.isEmpty)
             }
-            // Only now: without a version, selecting the file would not help.
+            // Only now: without a version, neither would help.
+            guard isSent else { throw FolderError.receivesOnly(.restore) }
             guard isSelected else { throw FolderError.notSelected(path.text) }
             let present = try root.status(of: path)
             if let present {
