@@ -90,6 +90,41 @@ import Testing
         #expect(error?.code == code && error?.message.contains("other device") == false)
     }
 
+    /// The cause is the true one: on the other device is no message of any of these.
+    @Test(
+        arguments: [(.stopped, .dropRefused, "stopped receiving"), (.unanswered, .timeout, "Nobody accepted")]
+            as [(DeviceDropMessage.End, ControlError.Code, String)])
+    func theSenderReadsWhyNothingWasTaken(
+        _ end: DeviceDropMessage.End, _ code: ControlError.Code, _ words: String
+    ) async throws {
+        let drop = drop(.success([]))
+        let message = DeviceDropMessage(.end, drop.id, end: end)
+        _ = await drop.serve(message, message.request())
+        let error = await #expect(throws: ControlError.self) { try await drop.run() }
+        #expect(error?.code == code && error?.message.contains(words) == true && error?.isRetryable == true)
+    }
+
+    /// Older devices know fewer words; for those, each of the others has one that they know.
+    @Test func endsHaveAWordThatAllKnow() {
+        let known: Set<DeviceDropMessage.End> = [.done, .declined, .noSpace, .digestDiffers, .failed]
+        for end in DeviceDropMessage.End.allCases { #expect(known.contains(end.older ?? end)) }
+    }
+
+    @Test func anOfferThatNobodyAnswersSaysSo() async throws {
+        let incoming = IncomingDrop(
+            id: number(), device: Self.device, directory: try RootDirectory(path: directory.path),
+            cancellation: .init(),
+            wasAccepted: { _ in false }, accepted: { _ in }, conversation: conversation, environment: environment)
+        let asking = Task {
+            var end = DeviceDropMessage.End.failed
+            let offer = DropOffer(name: "a.txt", size: 1, digest: SHA256.digest([1]), device: nil)
+            await #expect(throws: ControlError.self) { try await incoming.isWanted(offer, present: 0, &end) }
+            return end
+        }
+        await clock.advance(whenAsleep: 1)
+        #expect(await asking.value == .unanswered)
+    }
+
     /// The link that asked is gone: what it asked for is asked for over the next one.
     @Test func aReadThatIsCancelledEndsNothing() async throws {
         let drop = drop(.failure(CancellationError()))

@@ -520,8 +520,26 @@ def test_offers_without_a_yes(lab, begin):
     wait_until(lambda: receiving.text.count("Accept?") == 2, what="the second offer")
     os.killpg(receiving.process.pid, signal.SIGINT)
     assert receiving.wait()[0] == 130
-    assert sending.wait()[0] == cli.FAILED
+    code, error = sending.wait()
+    assert (code, error["code"]) == (cli.FAILED, "drop-refused") and "stopped receiving" in error["message"]
     assert os.listdir(into) == []
+
+
+def test_who_waits_for_a_receiver_that_has_enough_is_told_so(lab, begin):
+    one, two = paired(lab)
+    paths = [make_file(lab, name, 500)[0] for name in ("a.txt", "b.txt")]
+    into = lab.directory("in")
+    receiving = begin(ReceiveCommand, two, "--dir", into, "--count", "1", terminal=True)
+    wait_until(lambda: "Ready to receive files into" in receiving.text, what="it waits")
+    first = begin(SendCommand, one, paths[0], "--to", "two")
+    wait_until(lambda: "sends a.txt" in receiving.text, what="the offer")
+    second = begin(SendCommand, one, paths[1], "--to", "two")
+    second.event("announced")
+    receiving.type("y\n")
+    assert first.wait() == (0, None) and receiving.wait()[0] == 0
+    code, error = second.wait()
+    assert (code, error["code"]) == (cli.FAILED, "drop-refused") and "stopped receiving" in error["message"]
+    assert os.listdir(into) == ["a.txt"]
 
 
 def test_what_cannot_be_sent(lab):

@@ -1,6 +1,7 @@
 import BlockExchange
 import Fetching
 import GhostDrop
+import PeerLinks
 import SyncDecisions
 
 /// Takes what paired devices have, while the user receives.
@@ -19,4 +20,18 @@ package protocol DeviceDropSource: Sendable {
 
     /// Answers what the device asks about it.
     func serve(_ message: DeviceDropMessage, _ request: BlockRequest) async -> BlockAnswer
+}
+
+extension PeerSession {
+    /// Tells the sender of a file how it ended here; by an older word if the device does not know this one.
+    ///
+    /// - Throws: as `request`.
+    func tell(_ end: DeviceDropMessage.End, of id: UniqueID) async throws {
+        do {
+            _ = try await request(DeviceDropMessage(.end, id, end: end).request(), isBulk: false)
+        } catch let error as RequestError {
+            guard case .refused = error, let older = end.older else { throw error }
+            _ = try await request(DeviceDropMessage(.end, id, end: older).request(), isBulk: false)
+        }
+    }
 }

@@ -152,10 +152,7 @@ package final class DropReceiveSession: DeviceDropReceiver {
         // Those that wait are not to wait in vain.
         let devices = environment.devices
         for (id, offer) in offers {
-            environment.start {
-                let request = DeviceDropMessage(.end, id, end: .failed).request()
-                _ = try? await devices.device(offer.device)?.session?.request(request, isBulk: false)
-            }
+            environment.start { try? await devices.device(offer.device)?.session?.tell(.stopped, of: id) }
         }
     }
 

@@ -41,7 +41,8 @@ struct IncomingDrop: Sendable {
             return received
         } catch {
             if !cancellation.isCancelled {
-                let told = end
+                // Whatever it was that noticed the cancellation.
+                let told = end == .failed && Task.isCancelled ? .stopped : end
                 environment.start { await tell(told) }
             }
             throw error
@@ -61,7 +62,7 @@ struct IncomingDrop: Sendable {
             }
             do {
                 try await environment.blocking { try file.checkSpace() }
-                if !wasAccepted(offer), try await !isWanted(offer, present: file.presentByteCount) {
+                if !wasAccepted(offer), try await !isWanted(offer, present: file.presentByteCount, &end) {
                     end = .declined
                     throw ControlError.refusedHere(offer.name)
                 }
@@ -86,7 +87,8 @@ struct IncomingDrop: Sendable {
             ?? DropPeer(device: device.description, name: environment.name(of: device), address: "", transport: "")
     }
 
-    private func isWanted(_ offer: DropOffer, present: Int64) async throws -> Bool {
+    /// Asks the user. Throws `timeout` if nobody answers.
+    func isWanted(_ offer: DropOffer, present: Int64, _ end: inout DeviceDropMessage.End) async throws -> Bool {
         let question = conversation.ask()
         conversation.tell(.offer(file: offer.name, size: offer.size, peer, present: present, question: question))
         let deadline = environment.now() + Self.userLimit
@@ -95,6 +97,7 @@ struct IncomingDrop: Sendable {
             if let answer = conversation.takeAnswer() { return answer.action == .accept }
             let rest = deadline - environment.now()
             guard rest > .zero else {
+                end = .unanswered
                 throw ControlError(.timeout, "\(offer.name) was offered, but the offer was not answered in time.")
             }
             await conversation.wake.wait(atMost: rest, clock: environment.time.clock)
@@ -195,9 +198,8 @@ struct IncomingDrop: Sendable {
     private func tell(_ end: DeviceDropMessage.End) async {
         for _ in 0..<3 {
             guard let session = try? await session() else { return }
-            let request = DeviceDropMessage(.end, id, end: end).request()
             do {
-                _ = try await session.request(request, isBulk: false)
+                try await session.tell(end, of: id)
                 return
             } catch  where error as? RequestError != .linkLost {
                 return

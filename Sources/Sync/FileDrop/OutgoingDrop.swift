@@ -213,6 +213,16 @@ package final class OutgoingDrop: DeviceDropSource {
             throw ControlError(
                 .noSpace, "The other device has not enough space for \(source.name); free some space there.")
         case .digestDiffers: throw Self.changed(source.name)
+        case .stopped:
+            throw ControlError(
+                .dropRefused,
+                "The other device stopped receiving before it had \(source.name); receive there again, then send it again.",
+                isRetryable: true)
+        case .unanswered:
+            throw ControlError(
+                .timeout,
+                "Nobody accepted \(source.name) on the other device in time; accept it there when you send it again.",
+                isRetryable: true)
         case .failed:
             throw ControlError(
                 .dropFailed, "The other device could not store \(source.name); see the message there.",

@@ -22,6 +22,18 @@ package struct DeviceDropMessage: Equatable, Sendable {
         case noSpace = "no-space"
         case digestDiffers = "digest-differs"
         case failed
+        /// The receiver takes no more files: its user has stopped it, or as many have come as were asked for.
+        case stopped
+        /// Its user has not answered the offer in time.
+        case unanswered
+
+        /// What a device is told that does not know this word, and then says that there is no such file; nil: all know it.
+        package var older: End? {
+            switch self {
+            case .stopped, .unanswered: .failed
+            case .done, .declined, .noSpace, .digestDiffers, .failed: nil
+            }
+        }
     }
 
     /// No user's folder: a control character is not allowed in their names.
