@@ -84,13 +84,22 @@ def test_both_say_yes(lab, pairing):
     wait_until(lambda: "photos" in {r["id"] for r in two_.records("folder", "list", "--pending")}, what="the offer")
     two_.add_folder("photos", lab.path("copy"), one.id, mode="full")
     wait_until(lambda: os.path.exists(lab.path("copy", "a.txt")), what="the picture")
-    # Known to each other, they never see a code again; a folder can be offered all the same.
-    two_.run("folder", "add", "notes", lab.path("notes"))
+    # Known to each other, they have nothing to compare.
     waiting = pairing(one, "--expect-sas", "000000")
     waiting.event("waiting")
-    calling = pairing(two_, one.address, "--expect-sas", "000000", "--folder", "notes")
+    calling = pairing(two_, one.address, "--expect-sas", "000000")
     assert calling.event("already-paired")["name"] == "one"
     assert waiting.event("already-paired")["name"] == "two"
+    assert calling.wait() == (0, None) and waiting.wait() == (0, None)
+    # Whoever answers at an address gets a folder only after the digits.
+    two_.run("folder", "add", "notes", lab.path("notes"))
+    waiting = pairing(one, "--expect-sas", "-")
+    waiting.event("waiting")
+    calling = pairing(two_, one.address, "--expect-sas", "-", "--folder", "notes")
+    code = calling.event("code")["code"]
+    waiting.type(f"{code}\n")
+    calling.type(f"{code}\n")
+    assert calling.event("paired")["folders"] == ["notes"]
     assert calling.wait() == (0, None) and waiting.wait() == (0, None)
     wait_until(lambda: "notes" in {r["id"] for r in one.records("folder", "list", "--pending")}, what="the offer")
     # Both survive a restart, and `unpair` ends it.
@@ -314,6 +323,27 @@ def test_an_independent_peer_pairs(lab, pairing):
     assert kind == NONCE and body[0] == 1
     assert waiting.event("already-paired")["device"] == peer.identity.id
     assert waiting.wait() == (0, None)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_known_device_gets_no_folder_unasked(lab, pairing, named):
+    """It dials while the user pairs another device, and says that it knows this one."""
+    agent = lab.agent()
+    agent.run("folder", "add", "secret", lab.directory("secret"))
+    peer_id = Identity.create(lab.directory("named"), "p256").id
+    colleague = Identity.create(lab.directory("colleague"), "p256")
+    agent.add_device(colleague.id, "colleague")
+    waiting = pairing(agent, *[peer_id] * named, "--expect-sas", "-", "--folder", "secret")
+    waiting.event("waiting")
+    peer = PairingPeer(None, agent.address, identity=colleague)
+    if named:
+        assert peer.rest() == [(REFUSE, bytes([BUSY]))]
+    else:
+        peer.send(COMMIT, b"\1" + peer.commitment)
+        kind, body = peer.receive()
+        assert kind == NONCE and body[0] == 0, "there is something to compare"
+    assert configuration(agent).count(colleague.id) == 1, "only as a device"
+    assert waiting.process.poll() is None
 
 
 def test_the_last_message_lost(lab, pairing):

@@ -401,6 +401,49 @@ struct PairingSessionTests {
         }
     }
 
+    /// Any device of the configuration may dial: one that nobody has named gets a folder only once the digits are confirmed.
+    @Test(arguments: [false, true]) func aKnownDeviceGetsNoFolderUnasked(isConfirmed: Bool) async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session(folders: [FolderID("secret")], knowing: [two.identity.device: "tablet"])
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address, knowing: [one.identity.device: "nas"])
+            async let here = follow(waiting) { event in
+                guard case .code(let code, _, _, _, _) = event else { return }
+                if isConfirmed { try? await waiting.confirm(code) } else { await waiting.refuse() }
+            }
+            async let dialled: Void = calling.dialTarget()
+            let there = await follow(calling, Self.confirming(calling))
+            await dialled
+            #expect(await here.error == (isConfirmed ? nil : .pairingFailed))
+            #expect(there.error == (isConfirmed ? nil : .pairingFailed))
+        }
+        #expect(one.stored.current.map(\.folders) == (isConfirmed ? [[FolderID("secret")]] : []))
+    }
+
+    /// No other device takes the place of the one that the user has named, which gets the folder without digits if it is known.
+    @Test func onlyTheNamedDeviceIsServed() async throws {
+        let clock = ManualClock()
+        let (one, two, other) = (try Device(clock: clock), try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session(
+            target: .device(two.identity.device), folders: [FolderID("secret")],
+            knowing: [two.identity.device: "tablet", other.identity.device: "colleague"])
+        try await serving(waiting, of: one) { address in
+            let link = try await TCPTransport().dial(
+                address, timeout: .seconds(10), install: try other.authenticator().install)
+            #expect(try await Self.farewell(on: link) == PairingRefusal.busy.message)
+            #expect(one.stored.current.isEmpty)
+            let calling = try two.session(address: address, knowing: [one.identity.device: "nas"])
+            async let here = follow(waiting)
+            async let dialled: Void = calling.dialTarget()
+            #expect(await follow(calling).error == nil)
+            await dialled
+            #expect(await here.error == nil)
+        }
+        #expect(one.stored.current.map(\.id) == [two.identity.device])
+        #expect(one.stored.current.map(\.folders) == [[FolderID("secret")]])
+    }
+
     @Test func threeFailuresEndIt() async throws {
         let clock = ManualClock()
         let (one, stranger) = (try Device(clock: clock), try Device(clock: clock))

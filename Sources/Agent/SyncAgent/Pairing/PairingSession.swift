@@ -47,7 +47,7 @@ actor PairingSession {
     private var isOpen = true
     private var isDialling = false
     private var failure: ControlError?
-    /// The device that is searched for, and why it was not reached the last time.
+    /// The device that the user has named, which is searched for, and why it was not reached the last time.
     private var searched: DeviceID?
     private var searchProblem: ControlError?
     private var lastOutcome: (number: Int, outcome: PairingOutcome)?
@@ -57,6 +57,7 @@ actor PairingSession {
         failures: PairingFailures
     ) {
         self.target = target
+        searched = if case .device(let device)? = target { device } else { nil }
         self.folders = folders
         limit = .seconds(seconds)
         self.environment = environment
@@ -161,7 +162,7 @@ actor PairingSession {
 
     // MARK: attempts
 
-    /// The device that dials first is served; all others are told that this one is busy.
+    /// The device that dials first is served, if the user has named no other; all others are told that this one is busy.
     func serve(_ link: SecureLink) async { _ = await attempt(on: link, dialled: nil) }
 
     /// Dials what the session was made for.
@@ -249,10 +250,12 @@ actor PairingSession {
     }
 
     /// Runs one attempt to its end. Nil if another one runs or the session is over. One whose other end has said nothing yet
-    /// ends for it.
+    /// ends for it. Where the user has named a device, there is none with another.
     private func attempt(on link: SecureLink, dialled: LinkAddress?) async -> PairingOutcome? {
-        if let current = attempt, current.machine.isSilent { await step(current.number) { $0.giveWay() } }
-        guard isOpen, attempt == nil else {
+        let isNamed = link.peer == searched
+        let isWanted = isNamed || searched == nil
+        if isWanted, let current = attempt, current.machine.isSilent { await step(current.number) { $0.giveWay() } }
+        guard isOpen, isWanted, attempt == nil else {
             if isOpen {
                 try? await link.executeThenClose { _, outbound in
                     try await outbound.write(ByteBuffer(bytes: PairingRefusal.busy.message))
@@ -267,7 +270,8 @@ actor PairingSession {
         let machine = PairingMachine(
             role: link.information.isInitiator ? .initiator : .responder, local: environment.localDevice.digest,
             remote: link.peer.digest, nonce: environment.nonce(), introduction: environment.introduction(),
-            knowsPeer: environment.knownName(link.peer) != nil)
+            // Any device of the configuration may dial or answer: one that is to get folders proves that it is meant.
+            knowsPeer: environment.knownName(link.peer) != nil && (isNamed || folders.isEmpty))
         let current = Attempt(
             number: number, machine: machine, link: link, dialled: dialled, phase: .opening,
             deadline: environment.time.monotonic() + PairingMachine.Phase.opening.limit)
