@@ -80,6 +80,54 @@ import Transport
         #expect(try #require(Self.redial(after: .seconds(20), hearsConfig: false)) >= .seconds(29))
     }
 
+    /// Connected in the local network, and announced elsewhere in it at 10 s; what is done from then on. One that answers dials as well.
+    private static func announcedElsewhere(isAnswered: Bool) -> [(Duration, DeviceLinks.Action)] {
+        var links = DeviceLinks(local: Fixture.device(1), peer: Fixture.device(2), seed: 1)
+        var log: [(Duration, DeviceLinks.Action)] = []
+        func tell(_ event: DeviceLinks.Event, at now: Duration) {
+            log += links.handle(event, at: now).map { (now, $0) }
+        }
+        func connect(_ number: Int, at now: Duration) {
+            let path = LinkProbes.Path(
+                .localTCP, localAddress: IPAddress("192.168.1.7"), remoteAddress: IPAddress("192.168.1.20"))
+            let view = Fixture.link(number, .localTCP, isOurs: false, since: now / .seconds(1))
+            tell(.arrived(view, path, attempt: nil), at: now)
+            tell(.hello(LinkNumber(number), connectionCount: 3, knowsRule: true), at: now)
+            tell(.configSent(LinkNumber(number)), at: now)
+        }
+        tell(.policy(DialPolicy()), at: .zero)
+        tell(.networks([Fixture.network("192.168.1.0/24")], own: [IPAddress("192.168.1.7")!]), at: .zero)
+        connect(1, at: .zero)
+        log = []
+        tell(.addresses(.local, ["tcp://192.168.1.99:22000"]), at: .seconds(10))
+        if isAnswered {
+            connect(2, at: .milliseconds(10_500))
+            tell(.answered(LinkNumber(1)), at: .seconds(11))
+        }
+        for tenth in 1...20 { tell(.time, at: .seconds(11) + .milliseconds(100) * tenth) }
+        return log
+    }
+
+    /// Whoever sends a datagram says where a device is.
+    @Test func anAnnouncementEndsNoLinkThatAnswers() {
+        let actions = Self.announcedElsewhere(isAnswered: true).map(\.1)
+        #expect(actions.contains(.link(.probe([LinkNumber(1)]))))
+        #expect(
+            !actions.contains { action in
+                switch action {
+                case .giveUp, .link(.close), .link(.retire), .link(.demote), .link(.disconnected), .dial: true
+                default: false
+                }
+            })
+    }
+
+    @Test func aDeviceThatHasMovedIsDialledOnceItsLinkDoesNotAnswer() {
+        let actions = Self.announcedElsewhere(isAnswered: false)
+        let isGivenUp = actions.first { $0.1 == .giveUp(LinkNumber(1), .silent) }?.0
+        let isDialled = actions.first { if case .dial = $0.1 { true } else { false } }?.0
+        #expect(isGivenUp == .milliseconds(12_500) && isDialled == isGivenUp)
+    }
+
     /// Both sides dial at once, and the peer's link is admitted first; what is said of the own dial and its link by then and after its
     /// Hello.
     private static func crossing(local: UInt8, peer: UInt8, hasArrived: Bool) -> [DeviceLinks.Action] {

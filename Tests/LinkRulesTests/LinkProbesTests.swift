@@ -116,6 +116,26 @@ import Transport
         #expect(probes.handle(.time, at: .milliseconds(11_500)) == [.giveUp(Self.one, .silent)])
     }
 
+    /// Anybody can announce a device: until the probe has failed its link counts, and it is not probed again and again.
+    @Test func anAnnouncementIsHearsay() {
+        let hosts = (20...90).map { IPAddress("192.168.1.\($0)")! }
+        var probes = Self.probes([
+            (Self.one, LinkProbes.Path(.localTCP, localAddress: Self.wifi, remoteAddress: hosts[0]))
+        ])
+        var actions: [LinkProbes.Action] = []
+        for (second, host) in hosts.dropFirst().prefix(59).enumerated() {
+            actions += probes.handle(.heardAt([host]), at: .seconds(second))
+            #expect(probes.doubtful.isEmpty)
+            _ = probes.handle(.answered(Self.one), at: .seconds(second))
+        }
+        #expect(actions == [LinkProbes.Action](repeating: .probe(Self.one), count: 3))
+        #expect(probes.handle(.heardAt([hosts[69]]), at: .seconds(60)) == [.probe(Self.one)])
+        // What this machine knows itself counts at once, and the link gets no more time for it.
+        #expect(probes.handle(.networks([Self.wifi, Self.mobile]), at: .seconds(61)) == [.probe(Self.one), .redial])
+        #expect(probes.doubtful == [Self.one])
+        #expect(probes.handle(.time, at: .milliseconds(62_500)) == [.giveUp(Self.one, .silent)])
+    }
+
     /// Nothing is acknowledged: others are dialled at once, and the link has a while to recover.
     @Test func aStallIsBorneForLonger() {
         let path = LinkProbes.Path(.wideTCP, localAddress: Self.wifi)

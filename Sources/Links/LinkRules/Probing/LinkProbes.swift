@@ -14,6 +14,9 @@ package struct LinkProbes: Sendable {
     static let stallPatience: Duration = .seconds(15)
     /// An address that has gone may come back within so long, as when it is renewed.
     static let addressGrace: Duration = .seconds(1)
+    /// Anybody in this network can announce a device: so often within that window it is asked because of that.
+    static let hearsayLimit = 3
+    static let hearsayWindow: Duration = .seconds(60)
 
     package struct Path: Sendable, Equatable {
         package var way: LinkWay
@@ -40,7 +43,7 @@ package struct LinkProbes: Sendable {
         case networks(Set<IPAddress>)
         /// The address by which others see this machine has changed: the router, a relay or a discovery server says so.
         case outsideChanged
-        /// The device announces itself in this network, with these addresses.
+        /// The device announces itself in this network, with these addresses: so says whoever sent the datagram.
         case heardAt(Set<IPAddress>)
         /// What was sent has not been acknowledged for two seconds.
         case unacknowledged(LinkNumber)
@@ -68,20 +71,24 @@ package struct LinkProbes: Sendable {
         var since: Duration
         var until: Duration
         var reason: Reason
+        /// Only an announcement speaks against the link.
+        var isHearsay = false
     }
 
     private var paths: [LinkNumber: Path] = [:]
     private var doubts: [LinkNumber: Doubt] = [:]
     /// Where the device said last that it is in this network.
     private var heardAt: Set<[UInt8]> = []
+    /// When links were doubted because of that, within the window.
+    private var hearsay: [Duration] = []
 
     package init() {}
 
     /// Given up, and yet to end: that takes as long as a farewell over a dead link.
     private var givenUp: Set<LinkNumber> = []
 
-    /// Links that count as lost when it is decided what to dial.
-    package var doubtful: Set<LinkNumber> { givenUp.union(doubts.keys) }
+    /// Links that count as lost when it is decided what to dial. One against which there is only hearsay counts until it is given up.
+    package var doubtful: Set<LinkNumber> { givenUp.union(doubts.filter { !$0.value.isHearsay }.keys) }
 
     package var nextWake: Duration? { doubts.values.map(\.until).min() }
 
@@ -109,7 +116,10 @@ package struct LinkProbes: Sendable {
                 }
                 return !remote.isLoopback && (hasMoved || !isThere.contains(remote.bytes))
             }
-            return doubt(questionable.keys.sorted(), at: now)
+            hearsay.removeAll { now - $0 >= Self.hearsayWindow }
+            guard !questionable.isEmpty, hearsay.count < Self.hearsayLimit else { return [] }
+            hearsay.append(now)
+            return doubt(questionable.keys.sorted(), isHearsay: true, at: now)
         case .unacknowledged(let number):
             guard let path = paths[number], doubts[number] == nil else { return [] }
             // Others that go the same way may only have had nothing to send: one that works answers at once.
@@ -158,13 +168,13 @@ package struct LinkProbes: Sendable {
     }
 
     /// A link that is in doubt already keeps its end: changes that follow each other do not keep a dead link.
-    private mutating func doubt(_ numbers: [LinkNumber], at now: Duration) -> [Action] {
+    private mutating func doubt(_ numbers: [LinkNumber], isHearsay: Bool = false, at now: Duration) -> [Action] {
         var actions: [Action] = []
-        for number in numbers where doubts[number]?.reason != .silent {
+        for number in numbers where doubts[number]?.reason != .silent || doubts[number]?.isHearsay == true {
             let patience = paths[number]?.roundTrip.map { min(max($0 * 4, Self.shortest), Self.longest) }
             let since = beginning(of: number) ?? now
             let until = min(since + Self.longest, now + (patience ?? Self.longest))
-            doubts[number] = Doubt(since: since, until: until, reason: .silent)
+            doubts[number] = Doubt(since: since, until: until, reason: .silent, isHearsay: isHearsay)
             actions.append(.probe(number))
         }
         return actions
