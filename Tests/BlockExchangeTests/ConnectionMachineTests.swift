@@ -8,9 +8,10 @@ import Testing
 struct ConnectionMachineTests {
     static let request = BlockRequest(folder: FolderID("f"), name: "a", offset: 0, size: 100, hash: nil)
 
-    /// A machine whose peer has said what must come first.
+    /// A machine that has said what must come first, as its peer has.
     static func machine(at now: MonotonicTime = .zero) throws -> ConnectionMachine {
         var machine = ConnectionMachine(compression: .never, now: now)
+        _ = machine.send(.clusterConfig(ClusterConfig()), at: now)
         machine.receive(ByteBuffer(bytes: Frame.hello() + Frame.message(Frame.clusterConfig)), at: now)
         while try machine.nextEvent() != nil {}
         return machine
@@ -71,6 +72,22 @@ struct ConnectionMachineTests {
         // The ping itself was written.
         #expect(machine.advance(to: .seconds(1046)) == .none)
         #expect(machine.nextDeadline == .seconds(1090))
+    }
+
+    @Test func `nothing comes before the cluster config, not even a ping`() throws {
+        var machine = ConnectionMachine(compression: .never, now: .zero)
+        _ = machine.start(Hello(deviceName: "", clientName: "", clientVersion: ""), at: .zero)
+        machine.receive(ByteBuffer(bytes: Frame.hello() + Frame.message(Frame.clusterConfig)), at: .zero)
+        while try machine.nextEvent() != nil {}
+        #expect(machine.send(.ping, at: .seconds(1)).readableBytes == 0)
+        for second in [46, 91] {
+            #expect(machine.nextDeadline == .seconds(second))
+            #expect(machine.advance(to: .seconds(second)) == .none)
+        }
+        #expect(machine.send(.clusterConfig(ClusterConfig()), at: .seconds(92)).readableBytes > 0)
+        #expect(machine.send(.ping, at: .seconds(93)).readableBytes > 0)
+        #expect(machine.nextDeadline == .seconds(138))
+        #expect(machine.advance(to: .seconds(138)) != .none)
     }
 
     @Test func `whatever is written puts the ping off, what is read does not`() throws {

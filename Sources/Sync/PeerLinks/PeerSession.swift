@@ -376,6 +376,7 @@ package final class PeerSession: BlockSource {
     }
 
     /// Asks for a sign that the link still reaches the other end; true once there is one. False if there is none within `limit`.
+    /// Before the ClusterConfig nothing can be sent for that: then what was sent so far is to be acknowledged.
     package func probe(within limit: Duration) async -> Bool {
         send { machine, now in machine.send(.ping, at: now) }
         guard let socket = channel as? any SocketOptionProvider else { return true }

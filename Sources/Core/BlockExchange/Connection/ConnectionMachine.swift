@@ -50,6 +50,8 @@ public struct ConnectionMachine {
     /// By nothing.
     private var renameRequests = OpenRequests()
     private var isClosed = false
+    /// The first message of a connection is a ClusterConfig; the peer ends one that begins with another.
+    private var hasSentConfig = false
 
     public init(
         compression: CompressionPolicy = .metadata, limits: ExchangeLimits = .standard, timers: Timers = Timers(),
@@ -125,13 +127,14 @@ public struct ConnectionMachine {
         countedMessages = reader.messageCount
     }
 
-    /// The bytes of `message`; empty after a Close was sent.
+    /// The bytes of `message`; empty after a Close was sent, and of a Ping before the ClusterConfig.
     public mutating func send(_ message: OutgoingMessage, at now: MonotonicTime) -> ByteBuffer {
         guard !isClosed else { return ByteBuffer() }
         lastSent = now
         var writer = WireWriter()
         switch message {
         case .clusterConfig(let config):
+            hasSentConfig = true
             config.encode(into: &writer)
             return frame(.clusterConfig, writer.bytes)
         case .index(let folder, let files, let isFullIndex, let previousSequence):
@@ -149,7 +152,7 @@ public struct ConnectionMachine {
         case .keepAnswer(let id, let answer): return frame(.keepAnswer, answer.encoded(id: id))
         case .reachAnswer(let id, let answer): return frame(.reachAnswer, answer.encoded(id: id))
         case .renameAnswer(let id, let answer): return frame(.renameAnswer, answer.encoded(id: id))
-        case .ping: return frame(.ping, [])
+        case .ping: return hasSentConfig ? frame(.ping, []) : ByteBuffer()
         case .close(let reason):
             isClosed = true
             writer.field(1, text: reason.prefix(utf8ByteCount: limits.textByteCount))
@@ -239,7 +242,8 @@ public struct ConnectionMachine {
     public mutating func advance(to now: MonotonicTime) -> TimerAction {
         guard now < end.time else { return .timedOut(ProtocolError(.timedOut, end.reason)) }
         guard !isClosed, now >= lastSent + timers.pingInterval else { return .none }
-        return .write(send(.ping, at: now))
+        let ping = send(.ping, at: now)
+        return ping.readableBytes > 0 ? .write(ping) : .none
     }
 
     /// Bytes of the peer's that are held and not handed on; bounded by `ExchangeLimits`.
