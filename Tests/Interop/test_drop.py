@@ -542,6 +542,44 @@ def test_who_waits_for_a_receiver_that_has_enough_is_told_so(lab, begin):
     assert os.listdir(into) == ["a.txt"]
 
 
+def test_a_silent_sender_holds_up_nobody_once_it_has_given_up(lab, begin):
+    """It offers a file, sends nothing of it, and cancels; another one has offered its own meanwhile."""
+    agent, silent, other = lab.agent(), lab.peer("silent"), lab.peer("other")
+    lab.introduce(agent, silent, other)
+    folder, content = "\1synctrain-drop/1", harness.pattern(100_000)
+    numbers = {}
+
+    def prepare(peer):
+        peer.client = "synctrain"
+        numbers[peer] = str(uuid.uuid4()).upper()
+
+        def serve(_, request):
+            kind = request["name"].split("/")[0]
+            if kind == "about":
+                return len(content).to_bytes(8, "big") + hashlib.sha256(content).digest() + peer.name.encode()
+            if kind == "data":
+                return None if peer is silent else content[request.get("offset", 0):][:request["size"]]
+            return b""
+        peer.serve = serve
+
+    def say(peer, session, kind):
+        session.request_later(folder, f"{kind}/{numbers[peer]}", {"size": 0})
+    for peer in (silent, other):
+        prepare(peer)
+    into = lab.directory("in")
+    receiving = begin(ReceiveCommand, agent, "--dir", into, "--yes", "--count", "1")
+    receiving.event("waiting")
+    first, second = silent.dial_until(agent.address), other.dial_until(agent.address)
+    say(silent, first, "offer")
+    wait_until(lambda: any(r["name"].startswith("data/") for r in first.requests), what="the file is asked for")
+    say(other, second, "offer")
+    say(silent, first, "cancel")
+    assert receiving.event("failed")["error"]["code"] == "drop-refused"
+    receiving.event("received")
+    assert receiving.wait() == (0, None)
+    assert read(into, "other") == content
+
+
 def test_what_cannot_be_sent(lab):
     one = lab.agent("one")
     assert one.try_run("drop", "send", lab.path("missing"), "--to", "two").returncode == cli.NO_SUCH

@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -7,15 +8,25 @@ import GhostDrop
 import NIOCore
 import PeerLinks
 import SyncDecisions
-import Synchronization
 
 /// A file that a paired device offers: asked for, piece by piece, over whatever link there is.
 struct IncomingDrop: Sendable {
     /// Whether the sender has given up.
     final class Cancellation: Sendable {
-        private let value = Atomic(false)
-        var isCancelled: Bool { value.load(ordering: .acquiring) }
-        func cancel() { value.store(true, ordering: .releasing) }
+        private let latch = Latch()
+        var isCancelled: Bool { latch.isOpen }
+        func cancel() { latch.open() }
+
+        /// Returns when it has, or when the task is cancelled.
+        func wait() async { await latch.wait() }
+
+        /// Throws `dropRefused` if it has, `CancellationError` if the task is cancelled.
+        func check() throws {
+            try Task.checkCancellation()
+            if isCancelled {
+                throw ControlError(.dropRefused, "The other device stopped the transfer.", isRetryable: true)
+            }
+        }
     }
 
     /// How long a lost link is waited for.
@@ -93,7 +104,7 @@ struct IncomingDrop: Sendable {
         conversation.tell(.offer(file: offer.name, size: offer.size, peer, present: present, question: question))
         let deadline = environment.now() + Self.userLimit
         while true {
-            try checkGoing()
+            try cancellation.check()
             if let answer = conversation.takeAnswer() { return answer.action == .accept }
             let rest = deadline - environment.now()
             guard rest > .zero else {
@@ -118,7 +129,7 @@ struct IncomingDrop: Sendable {
                 try await environment.blocking { try current.begin(after: from) }
                 _ = progress.add(start, from: nil, at: environment.now())
                 while file.writtenByteCount < file.size { try await pull(offer, file, progress) }
-                try checkGoing()
+                try cancellation.check()
                 if let path = try await environment.blocking({ try current.finish() }) { return path }
             } catch {
                 await environment.suspend(file)
@@ -153,15 +164,15 @@ struct IncomingDrop: Sendable {
                     let (offset, count) = (asked, Int(min(Int64(piece), file.size - asked)))
                     asked += Int64(count)
                     group.addTask {
-                        let bytes = try await session.request(
-                            message.request(offset: offset, size: count), isBulk: true)
+                        let bytes = try await answer(
+                            of: session, to: message.request(offset: offset, size: count), isBulk: true)
                         guard bytes.readableBytes == count else { throw RequestError.refused(.generic) }
                         return (offset, bytes)
                     }
                 }
                 for _ in 0..<depth { askForMore() }
                 while let (offset, bytes) = try await group.next() {
-                    try checkGoing()
+                    try cancellation.check()
                     arrived[offset] = bytes
                     while let next = arrived.removeValue(forKey: file.writtenByteCount) {
                         try await environment.blocking { try file.append(Array(next.readableBytesView)) }
@@ -187,7 +198,8 @@ struct IncomingDrop: Sendable {
         while true {
             let session = try await session()
             do {
-                return try await session.request(DeviceDropMessage(kind, id).request(size: size), isBulk: false)
+                return try await answer(
+                    of: session, to: DeviceDropMessage(kind, id).request(size: size), isBulk: false)
             } catch let error as RequestError {
                 try lost(error)
             }
@@ -211,24 +223,23 @@ struct IncomingDrop: Sendable {
 
     /// Returns if another link may help. What the sender refuses it has no more.
     private func lost(_ error: RequestError) throws {
-        try checkGoing()
+        try cancellation.check()
         if case .refused = error {
             throw ControlError(.dropRefused, "The other device stopped the transfer.", isRetryable: true)
         }
     }
 
-    private func checkGoing() throws {
-        try Task.checkCancellation()
-        if cancellation.isCancelled {
-            throw ControlError(.dropRefused, "The other device stopped the transfer.", isRetryable: true)
-        }
+    /// Asks, and waits as long as the sender goes on and something comes from it.
+    private func answer(of session: PeerSession, to request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+        try await SenderWatch(cancellation: cancellation, clock: environment.time.clock)
+            .run(received: { session.bytesReceived }) { try await session.request(request, isBulk: isBulk) }
     }
 
     /// The link in use, or the next one.
     private func session() async throws -> PeerSession {
         let deadline = environment.now() + Self.linkLimit
         while true {
-            try checkGoing()
+            try cancellation.check()
             if let session = environment.devices.device(device)?.session, session.isOpen { return session }
             guard environment.now() < deadline else { throw OutgoingDrop.unreachable(peer) }
             try await environment.time.clock.sleep(for: .milliseconds(200))

@@ -115,7 +115,7 @@ package final class PeerSession: BlockSource {
                 machine: ConnectionMachine(timers: timers, now: time.monotonic()), exchange: makeExchange()))
     }
 
-    var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
+    package var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
     var bytesSent: Int64 { sentBytes.load(ordering: .relaxed) }
 
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
