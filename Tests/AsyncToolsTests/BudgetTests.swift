@@ -36,22 +36,10 @@ import Testing
         #expect(order.names == ["urgent", "urgent too", "first", "second"])
     }
 
-    @Test func theReserveIsForTheUrgent() async throws {
-        let (budget, order) = (Budget(limit: 100, reserve: 25), Order())
-        #expect(await budget.take(70))
-        let other = await take("other", 10, of: budget, order)
-        #expect(budget.waiterCount == 1)
-        #expect(await budget.take(30, isUrgent: true))
-        budget.give(30)
-        #expect(order.names.isEmpty, "the reserve is free, and not for this one")
-        budget.give(5)
-        await other.value
-        #expect(order.names == ["other"])
-        // More than there can ever be is as much as there can be.
-        budget.give(75)
+    @Test func moreThanThereCanEverBeIsAsMuchAsThereCanBe() async throws {
+        let budget = Budget(limit: 100)
         try await budget.withUnits(1000) { #expect(!budget.takeIfFree(1)) }
-        try await budget.withUnits(1000, isUrgent: true) { #expect(!budget.takeIfFree(1)) }
-        #expect(budget.takeIfFree(75))
+        #expect(budget.takeIfFree(100))
     }
 
     /// The first of the line wants more than there is; once it is gone, those behind it do not wait for the next who gives back.

@@ -142,7 +142,7 @@ import Transport
         let (changes, changed) = AsyncStream.makeStream(of: Void.self)
         let environment = FetchEnvironment(
             sessions: { _ in [Self.alice: holder] }, held: { holder.held }, linksChanged: { changes },
-            dialNow: { _ in }, localBlock: { _, _ in nil }, budget: Budget(limit: 1 << 20),
+            dialNow: { _ in }, localBlock: { _, _ in nil }, budget: SharedFetchBudget(limit: 1 << 20),
             threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: PatienceClock(), monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
@@ -184,7 +184,7 @@ import Transport
                 sought.withLock { $0 += devices }
                 return hasRadio
             }, localBlock: { _, _ in nil },
-            budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+            budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
             settings: BlockScheduler.Settings(windowRequestCount: 1))
@@ -203,6 +203,58 @@ import Transport
         #expect(clock.now.offset == .seconds(seconds))
     }
 
+    private struct HonestHolder: BlockSource {
+        let whole = Holder()
+        let kind = LinkKind.tcp
+        let route = LinkRoute.internet
+        let isOpen = true
+
+        func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+            ByteBuffer(bytes: whole.contents[Int(request.offset / 4)])
+        }
+    }
+
+    /// Answers nothing, while its link lives.
+    private struct SilentHolder: BlockSource {
+        let asked = Signal()
+        let kind = LinkKind.tcp
+        let route = LinkRoute.internet
+        let isOpen = true
+
+        func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+            asked.notify()
+            await Signal().wait()
+            throw CancellationError()
+        }
+    }
+
+    /// More is wanted of a device that answers nothing than may be under way at all: what others have comes all the same.
+    @Test(.timeLimit(.minutes(1))) func aDeviceThatAnswersNothingKeepsNothingOfOthersFromComing() async throws {
+        let (silent, honest, bob) = (SilentHolder(), HonestHolder(), DeviceID(digest: SHA256.digest([2])))
+        let time = AgentTime(
+            clock: ManualClock(), monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
+        let budget = SharedFetchBudget(limit: 8)
+        func fetch(_ id: DeviceID, _ source: any BlockSource) -> BlockFetch {
+            let environment = FetchEnvironment(
+                sessions: { _ in [id: source] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
+                localBlock: { _, _ in nil }, budget: budget, threads: NIOThreadPool.singleton, time: time,
+                settings: BlockScheduler.Settings())
+            return BlockFetch(
+                folder: FolderID("f"), file: honest.whole.file, holders: [id], environment: environment,
+                purpose: .kept(byteCount: 12))
+        }
+        let stuck = fetch(Self.alice, silent)
+        let first = Task { try await stuck.run([0, 1, 2]) { _, _, _ in } }
+        await silent.asked.wait()
+        while budget.waitingCount == 0 { await Task.yield() }
+        var delivered: [Int] = []
+        try await fetch(bob, honest).run([0, 1, 2]) { block, _, _ in delivered.append(block) }
+        #expect(delivered.sorted() == [0, 1, 2])
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(budget.waitingCount == 0)
+    }
+
     private static let alice = DeviceID(digest: SHA256.digest([1]))
 
     /// The holder is lost twice. The time that the first loss was given ends while the second lasts, which has a time of its
@@ -211,7 +263,7 @@ import Transport
         let (clock, holder) = (PatienceClock(), Holder())
         let environment = FetchEnvironment(
             sessions: { _ in holder.look(as: Self.alice) }, linksChanged: { holder.changes() }, dialNow: { _ in },
-            localBlock: { _, _ in nil }, budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+            localBlock: { _, _ in nil }, budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton,
             time: AgentTime(
                 clock: clock, monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
             settings: BlockScheduler.Settings(windowRequestCount: 1), lostHolderPatience: PatienceClock.patience)

@@ -76,7 +76,8 @@ import Transport
             folder: FolderID("f"), file: holder.file, holders: [Self.alice],
             environment: FetchEnvironment(
                 sessions: { _ in [Self.alice: holder] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
-                localBlock: { _, _ in nil }, budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+                localBlock: { _, _ in nil }, budget: SharedFetchBudget(limit: 1 << 20),
+                threads: NIOThreadPool.singleton,
                 time: AgentTime(
                     clock: ContinuousClock(), monotonic: { watch.now }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
                 settings: BlockScheduler.Settings(minimumPatience: .seconds(3600))))

@@ -137,7 +137,7 @@ import Transport
         let environment = FetchEnvironment(
             sessions: { ids in sources.filter { ids.contains($0.key) } }, linksChanged: { AsyncStream { _ in } },
             dialNow: { _ in }, localBlock: { _, _ in nil }, blocksHere: { hashes, _ in here.intersection(hashes) },
-            budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: time,
+            budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: time,
             settings: BlockScheduler.Settings())
         let fetch = SmallFileFetch(
             folder: Self.folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor,

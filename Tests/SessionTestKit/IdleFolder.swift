@@ -22,7 +22,7 @@ extension FolderSync.Folder {
         let fetching = FetchEnvironment(
             sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
             localBlock: { _, _ in nil },
-            budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: .system,
+            budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: .system,
             settings: BlockScheduler.Settings())
         var tools = FolderTools(
             localDevice: localDevice, fetching: fetching, transfers: TransferRegistry(now: AgentTime.system.monotonic),

@@ -65,7 +65,7 @@ final class SessionAgent: Sendable {
         let downloads = SharedDownloads(board: DownloadBoard(), localDevice: id, folders: folders, index: index)
         fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
-            localBlock: { _, _ in nil }, blocksHere: { _, _ in [] }, budget: Budget(limit: 1 << 24),
+            localBlock: { _, _ in nil }, blocksHere: { _, _ in [] }, budget: SharedFetchBudget(limit: 1 << 24),
             threads: executor == nil ? NIOThreadPool.singleton : CallingThread(), time: time,
             settings: BlockScheduler.Settings(), downloads: downloads)
         let tools = FolderTools(

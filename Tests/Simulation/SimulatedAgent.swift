@@ -143,7 +143,8 @@ final class SimulatedAgent: Sendable {
         let devices = DeviceRegistry()
         let fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
-            localBlock: { await local.block($0, for: $1) }, budget: Budget(limit: 64 << 20), threads: CallingThread(),
+            localBlock: { await local.block($0, for: $1) }, budget: SharedFetchBudget(limit: 64 << 20),
+            threads: CallingThread(),
             time: agentTime, settings: BlockScheduler.Settings(minimumPatience: .seconds(1 << 40)),
             firstHolderPatience: .zero, lostHolderPatience: .zero)
         let transfers = TransferRegistry(now: agentTime.monotonic)

@@ -67,7 +67,7 @@ struct CancelledOpeningTests {
 
         let environment = FetchEnvironment(
             sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
-            localBlock: { _, _ in ByteBuffer(string: content) }, budget: Budget(limit: 1 << 20),
+            localBlock: { _, _ in ByteBuffer(string: content) }, budget: SharedFetchBudget(limit: 1 << 20),
             threads: NIOThreadPool.singleton, time: .system, settings: BlockScheduler.Settings())
         let pending = PendingRegistry(
             index: index, ignored: { Configuration.Ignored() }, isKnown: { _ in true },

@@ -70,7 +70,7 @@ import Transport
             let (changes, _) = AsyncStream.makeStream(of: Void.self)
             let fetching = FetchEnvironment(
                 sessions: { _ in [ThumbnailBoardTests.device: holder] }, linksChanged: { changes }, dialNow: { _ in },
-                localBlock: { _, _ in nil }, blocksHere: { _, _ in [] }, budget: Budget(limit: 1 << 20),
+                localBlock: { _, _ in nil }, blocksHere: { _, _ in [] }, budget: SharedFetchBudget(limit: 1 << 20),
                 threads: .singleton,
                 time: AgentTime(
                     clock: ContinuousClock(), monotonic: { time.now }, wall: { WallTime(seconds: 0) },

@@ -61,7 +61,7 @@ import Transport
             localBlock: { block, _ in
                 guard known.contains(block.hash) else { return nil }
                 return ByteBuffer(bytes: bytes[Int(block.offset)..<(Int(block.offset) + Int(block.size))])
-            }, blocksHere: { hashes, _ in known.intersection(hashes) }, budget: Budget(limit: 64 << 20),
+            }, blocksHere: { hashes, _ in known.intersection(hashes) }, budget: SharedFetchBudget(limit: 64 << 20),
             threads: .singleton,
             time: .system, settings: BlockScheduler.Settings())
         let maker = ThumbnailMaker(

@@ -197,7 +197,7 @@ package final class Agent: Service, Sendable {
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
         let window = Int(clamping: configuration.fetch.windowByteCount)
         // A quarter is kept for what a person waits for.
-        let budget = Budget(limit: window, reserve: window / 4)
+        let budget = SharedFetchBudget(limit: window, reserve: window / 4)
         return FetchEnvironment(
             sessions: { devices.sources($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },

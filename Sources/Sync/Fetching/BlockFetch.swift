@@ -24,7 +24,7 @@ package struct FetchEnvironment: Sendable {
     /// The hashes whose blocks `localBlock` may have for the folder.
     package var blocksHere: @Sendable ([SHA256Digest], FolderID) async -> Set<SHA256Digest> = { hashes, _ in Set(hashes)
     }
-    package var budget: Budget
+    package var budget: SharedFetchBudget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
     package var threads: any DiskThreads
     package var time: AgentTime
@@ -47,7 +47,7 @@ package struct FetchEnvironment: Sendable {
         localBlock: @escaping @Sendable (BlockInfo, FolderID) async -> ByteBuffer?,
         blocksHere: @escaping @Sendable ([SHA256Digest], FolderID) async -> Set<SHA256Digest> = { hashes, _ in
             Set(hashes)
-        }, budget: Budget,
+        }, budget: SharedFetchBudget,
         threads: any DiskThreads, time: AgentTime, settings: BlockScheduler.Settings,
         downloads: SharedDownloads? = nil, firstHolderPatience: Duration = .seconds(5),
         radioPatience: Duration = .seconds(15),
@@ -424,7 +424,9 @@ package struct BlockFetch: Sendable {
                 isFromTemporary: assignment.isFromTemporary, weakHash: block.weakHash,
                 blockIndex: Int32(clamping: index))
             do {
-                let bytes = try await environment.budget.withUnits(Int(block.size), isUrgent: !isBulk) {
+                let bytes = try await environment.budget.withUnits(
+                    Int(block.size), of: assignment.holder, isUrgent: !isBulk
+                ) {
                     try await session.request(request, isBulk: isBulk)
                 }
                 guard bytes.readableBytes == Int(block.size) else { return .failed(assignment, .wrongBytes) }

@@ -16,9 +16,9 @@ package final class Budget: Sendable {
         var isClosed = false
 
         /// Takes out those at the head of the line for whom there is enough.
-        mutating func admit(reserve: Int) -> [Waiter] {
+        mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
-            while let first = waiters.first, first.count <= available - (first.isUrgent ? 0 : reserve) {
+            while let first = waiters.first, first.count <= available {
                 available -= first.count
                 admitted.append(waiters.removeFirst())
             }
@@ -27,13 +27,10 @@ package final class Budget: Sendable {
     }
 
     private let limit: Int
-    private let reserve: Int
     private let state: Mutex<State>
 
-    /// - Parameter reserve: how much of the limit is for those who are urgent only.
-    package init(limit: Int, reserve: Int = 0) {
+    package init(limit: Int) {
         self.limit = limit
-        self.reserve = min(max(0, reserve), limit)
         state = Mutex(State(available: limit))
     }
 
@@ -41,11 +38,10 @@ package final class Budget: Sendable {
     ///
     /// - Throws: what `body` throws; `CancellationError` if the task is cancelled before `body` begins.
     package func withUnits<Result>(
-        _ count: Int, isUrgent: Bool = false, isolation: isolated (any Actor)? = #isolation,
-        _ body: () async throws -> Result
+        _ count: Int, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async throws -> Result {
-        let count = min(count, isUrgent ? limit : limit - reserve)
-        guard await take(count, isUrgent: isUrgent) else { throw CancellationError() }
+        let count = min(count, limit)
+        guard await take(count) else { throw CancellationError() }
         defer { give(count) }
         return try await body()
     }
@@ -63,7 +59,7 @@ package final class Budget: Sendable {
                     if Task.isCancelled || state.isClosed { return nil }
                     let firstOther = isUrgent ? state.waiters.firstIndex { !$0.isUrgent } : nil
                     state.waiters.insert(waiter, at: firstOther ?? state.waiters.endIndex)
-                    return state.admit(reserve: reserve)
+                    return state.admit()
                 }
                 guard let ready else { return continuation.resume(returning: false) }
                 for waiter in ready { waiter.continuation.resume(returning: true) }
@@ -72,7 +68,7 @@ package final class Budget: Sendable {
             // Those behind it may want less.
             let (waiter, ready) = state.withLock { state in
                 let waiter = state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
-                return (waiter, waiter == nil ? [] : state.admit(reserve: reserve))
+                return (waiter, waiter == nil ? [] : state.admit())
             }
             waiter?.continuation.resume(returning: false)
             for waiter in ready { waiter.continuation.resume(returning: true) }
@@ -85,7 +81,7 @@ package final class Budget: Sendable {
     /// Takes `count` units if they are free now and nobody waits for some.
     func takeIfFree(_ count: Int) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.waiters.isEmpty, state.available - reserve >= count else { return false }
+            guard !state.isClosed, state.waiters.isEmpty, state.available >= count else { return false }
             state.available -= count
             return true
         }
@@ -94,7 +90,7 @@ package final class Budget: Sendable {
     package func give(_ count: Int) {
         let ready = state.withLock { state in
             state.available += count
-            return state.admit(reserve: reserve)
+            return state.admit()
         }
         for waiter in ready { waiter.continuation.resume(returning: true) }
     }

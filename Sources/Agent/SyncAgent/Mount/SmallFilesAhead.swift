@@ -132,12 +132,14 @@ final class SmallFilesAhead: Sendable {
         do {
             return try await places.withUnits(1) {
                 let sources = environment.sources(of: folder, holders, for: .kept(byteCount: file.size)).permitted
-                guard let source = sources.values.first(where: { !$0.kind.isSlow && $0.isOpen }) else { return nil }
+                guard let (holder, source) = sources.first(where: { !$0.value.kind.isSlow && $0.value.isOpen })
+                else { return nil }
                 let request = BlockRequest(
                     folder: folder, name: file.name, offset: block.offset, size: block.size, hash: block.hash,
                     weakHash: block.weakHash, blockIndex: 0)
-                let bytes = try await environment.budget.withUnits(Int(block.size)) {
-                    try await environment.time.clock.within(Self.patience) {
+                let budget = environment.budget
+                let bytes = try await environment.time.clock.within(Self.patience) {
+                    try await budget.withUnits(Int(block.size), of: holder) {
                         try await source.request(request, isBulk: true)
                     }
                 }

@@ -92,46 +92,44 @@ struct SmallFileFetch: Sendable {
         let request = BlockRequest(
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)
-        return try await environment.budget.withUnits(Int(block.size)) {
-            guard let first = sources.first(where: { !pace.isLate($0.holder) }) else { return nil }
-            // Nobody else could be asked: whoever is slow is waited for, as it is with larger files.
-            guard sources.count > 1 else { return try await ask(first, request, pace, pace.asked(first.holder)) }
-            return try await withThrowingTaskGroup(of: Event.self) { group in
-                defer { group.cancelAll() }
-                let now = environment.time.monotonic
-                let start = now()
-                var (running, hasHedged, looks) = (1, false, 0)
-                let asked = pace.asked(first.holder)
-                group.addImmediateTask { .answer(try await ask(first, request, pace, asked)) }
-                addTimer(for: pace.patience(with: first.holder), &group)
-                while running > 0, let event = try await group.next() {
-                    switch event {
-                    case .answer(let bytes?): return bytes
-                    case .answer(nil): running -= 1
-                    case .timer where hasHedged: break
-                    case .timer:
-                        let left = pace.patience(with: first.holder) - (now() - start)
-                        // Other answers of the holder may have shown that it takes longer.
-                        guard left <= .zero else {
-                            addTimer(for: left, &group)
-                            continue
-                        }
-                        pace.setLate(asked)
-                        guard let second = sources.first(where: { !pace.isLate($0.holder) }) else {
-                            // One of them may answer meanwhile. One whose late request was given up never does.
-                            looks += 1
-                            guard looks <= Self.lookLimit else { return nil }
-                            addTimer(for: pace.patience(with: first.holder), &group)
-                            continue
-                        }
-                        hasHedged = true
-                        running += 1
-                        let asked = pace.asked(second.holder)
-                        group.addTask { .answer(try await ask(second, request, pace, asked)) }
+        guard let first = sources.first(where: { !pace.isLate($0.holder) }) else { return nil }
+        // Nobody else could be asked: whoever is slow is waited for, as it is with larger files.
+        guard sources.count > 1 else { return try await ask(first, request, pace, pace.asked(first.holder)) }
+        return try await withThrowingTaskGroup(of: Event.self) { group in
+            defer { group.cancelAll() }
+            let now = environment.time.monotonic
+            let start = now()
+            var (running, hasHedged, looks) = (1, false, 0)
+            let asked = pace.asked(first.holder)
+            group.addImmediateTask { .answer(try await ask(first, request, pace, asked)) }
+            addTimer(for: pace.patience(with: first.holder), &group)
+            while running > 0, let event = try await group.next() {
+                switch event {
+                case .answer(let bytes?): return bytes
+                case .answer(nil): running -= 1
+                case .timer where hasHedged: break
+                case .timer:
+                    let left = pace.patience(with: first.holder) - (now() - start)
+                    // Other answers of the holder may have shown that it takes longer.
+                    guard left <= .zero else {
+                        addTimer(for: left, &group)
+                        continue
                     }
+                    pace.setLate(asked)
+                    guard let second = sources.first(where: { !pace.isLate($0.holder) }) else {
+                        // One of them may answer meanwhile. One whose late request was given up never does.
+                        looks += 1
+                        guard looks <= Self.lookLimit else { return nil }
+                        addTimer(for: pace.patience(with: first.holder), &group)
+                        continue
+                    }
+                    hasHedged = true
+                    running += 1
+                    let asked = pace.asked(second.holder)
+                    group.addTask { .answer(try await ask(second, request, pace, asked)) }
                 }
-                return nil
             }
+            return nil
         }
     }
 
@@ -147,7 +145,10 @@ struct SmallFileFetch: Sendable {
     ) async throws -> ByteBuffer? {
         let start = environment.time.monotonic()
         do {
-            let bytes = try await source.session.request(request, isBulk: true)
+            // Whoever waits here for a device that answers nothing asks the next one in time, too.
+            let bytes = try await environment.budget.withUnits(Int(request.size), of: source.holder) {
+                try await source.session.request(request, isBulk: true)
+            }
             pace.answered(asked, after: environment.time.monotonic() - start)
             came?(request.name, Int64(bytes.readableBytes), source.holder)
             return bytes
