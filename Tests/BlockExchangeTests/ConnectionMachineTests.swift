@@ -220,14 +220,84 @@ struct ConnectionMachineTests {
         ]
         for message in messages {
             var machine = try Self.machine()
-            _ = machine.request(
-                BlockRequest(folder: FolderID("f"), name: "a", offset: 0, size: 1 << 20, hash: nil), at: .zero)
+            if message == messages[1] {
+                _ = machine.request(
+                    BlockRequest(folder: FolderID("f"), name: "a", offset: 0, size: 1 << 20, hash: nil), at: .zero)
+            }
             let pieces = stride(from: 0, to: message.count, by: bytesPerSecond).map {
                 ($0 / bytesPerSecond, Array(message[$0..<min($0 + bytesPerSecond, message.count)]))
             }
             let end = try Self.end(of: &machine, receiving: pieces)
             #expect(end.time == .seconds(300 + pieces.count - 1))
         }
+    }
+
+    /// What arrives while requests for blocks are open, the first of them, with id 0, of `size` bytes since 0 s.
+    struct Wait: CustomTestStringConvertible {
+        var testDescription: String
+        var size: Int32 = 1 << 17
+        /// When there is a second request, of 100 bytes.
+        var second: Int?
+        var arrivals: [(second: Int, bytes: [UInt8])]
+        var end: Int
+        var patience: Int?
+    }
+
+    static let pings = (1...100).map { (second: 30 * $0, bytes: ping) }
+
+    static let waits: [Wait] = [
+        Wait(testDescription: "pings", arrivals: pings, end: 316, patience: 316),
+        Wait(testDescription: "pings, a small block", size: 100, arrivals: pings, end: 300, patience: 300),
+        Wait(testDescription: "pings, 1 MiB", size: 1 << 20, arrivals: pings, end: 428, patience: 428),
+        Wait(testDescription: "pings, 16 MiB", size: 16 << 20, arrivals: pings, end: 2348, patience: 2348),
+        Wait(testDescription: "nothing, 16 MiB", size: 16 << 20, arrivals: [], end: 300),
+        Wait(testDescription: "an answer, and pings", arrivals: [(100, answer)] + pings.dropFirst(3), end: 3300),
+        // With a rate limit the second waits as long as the first takes.
+        Wait(
+            testDescription: "an answer to one of two", size: 1 << 20, second: 50,
+            arrivals: [(100, answer)] + pings.dropFirst(3), end: 528, patience: 428),
+        Wait(testDescription: "another request", second: 50, arrivals: pings, end: 316, patience: 316),
+        Wait(
+            testDescription: "an answer to nothing",
+            arrivals: [(100, Array(response(7).readableBytesView))] + pings.dropFirst(3), end: 316, patience: 316),
+        Wait(
+            testDescription: "more than a KiB", arrivals: [(100, unknown + unknown)] + pings.dropFirst(3), end: 416,
+            patience: 316),
+        Wait(
+            testDescription: "less than a KiB", arrivals: [(100, Array(repeating: ping, count: 100).flatMap(\.self))],
+            end: 316, patience: 316),
+    ]
+    static let answer = Array(response(0).readableBytesView)
+
+    @Test(arguments: waits) func `a peer that answers nothing keeps no link by pings`(wait: Wait) throws {
+        var machine = try Self.machine()
+        var request = Self.request
+        request.size = wait.size
+        #expect(machine.request(request, at: .zero).id == 0)
+        if let second = wait.second { _ = machine.request(Self.request, at: .seconds(second)) }
+        let (time, error) = try Self.end(of: &machine, receiving: wait.arrivals)
+        #expect(time == .seconds(wait.end))
+        #expect(
+            error.message
+                == (wait.patience.map { "the peer answered no request for a block for \($0) s" }
+                    ?? "the peer sent no complete message for 300 s"))
+    }
+
+    /// An answer may have come long ago that this device has not read.
+    @Test func `while nothing is read no answer is waited for`() throws {
+        var machine = try Self.machine()
+        _ = machine.request(Self.request, at: .zero)
+        machine.receive(ByteBuffer(bytes: Self.ping), at: .seconds(100))
+        #expect(try machine.nextEvent() == nil)
+        machine.holdBack(at: .seconds(100))
+        guard case .write = machine.advance(to: .seconds(390)) else {
+            Issue.record("no ping")
+            return
+        }
+        machine.goOn(at: .seconds(390))
+        let (time, error) = try Self.end(of: &machine, receiving: [(391, Self.ping)])
+        #expect(time == .seconds(590))
+        #expect(error.message == "the peer answered no request for a block for 300 s")
     }
 
     @Test func `writes nothing after a Close`() throws {

@@ -30,6 +30,8 @@ import Testing
         let silence = ProtocolError(.timedOut, "the peer sent no complete message for 300 s")
         #expect(LinkEnd.words(of: silence).template == "the peer sent no complete message for {1} s")
         #expect(LinkEnd.words(of: silence).english == silence.message)
+        let answers = ProtocolError(.timedOut, "the peer answered no request for a block for 316 s")
+        #expect(LinkEnd.words(of: answers).template == "the peer answered no request for a block for {1} s")
     }
 
     @Test(

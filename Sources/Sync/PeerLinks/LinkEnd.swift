@@ -52,6 +52,7 @@ enum LinkEnd {
     /// What the machine of the protocol says when nothing comes.
     private static let silences = [
         Phrase("the peer sent no complete message for \(0) s"), Phrase("the peer sent no Hello within \(0) s"),
+        Phrase("the peer answered no request for a block for \(0) s"),
     ]
 
     /// All that a device of this program says when it closes a link.

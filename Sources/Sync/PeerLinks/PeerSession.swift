@@ -446,12 +446,12 @@ package final class PeerSession: BlockSource {
             state.withLock { $0.words.hearConfig() }
             if !config.isSecondary {
                 state.withLock { $0.standing.hearConfig() }
-                guard await exchange.receive(.config(config)) else { return isOpen }
+                guard await handOn(.config(config)) else { return isOpen }
             }
             await owner.received(config, self)
         case .index(let batch):
             guard state.withLock({ $0.standing.takesIndexes }) else { return true }
-            return await exchange.receive(.batch(batch)) || isOpen
+            return await handOn(.batch(batch)) || isOpen
         case .request, .keepRequest, .reachRequest, .renameRequest:
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
             if let reason = requests.take(event) {
@@ -483,6 +483,13 @@ package final class PeerSession: BlockSource {
             return false
         }
         return true
+    }
+
+    /// Hands something to the exchange. While that has no room for it, nothing more of the peer is read.
+    private func handOn(_ item: IndexInbox.Item) async -> Bool {
+        state.withLock { $0.machine.holdBack(at: now()) }
+        defer { state.withLock { $0.machine.goOn(at: now()) } }
+        return await exchange.receive(item)
     }
 
     private func answerLoop(_ owner: some PeerSessionOwner) async throws {

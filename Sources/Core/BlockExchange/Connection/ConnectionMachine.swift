@@ -16,6 +16,15 @@ public struct ConnectionMachine {
         /// This many bytes of an incomplete message count like a complete one, so that a block of 16 MiB gets through a
         /// slow link. The slowest usable link: 16 KiB per 300 s, 55 bytes a second.
         public var progressByteCount = 16 << 10
+        /// The connection ends if requests for blocks are open and the peer answers none, and sends no `answerByteCount` bytes
+        /// of anything, in this time and what the largest of them, or the last that was answered, takes at `slowestAnswer`. A
+        /// peer with a rate limit is silent for so long after a block, and for longer if the limit is shared with others. Pings
+        /// alone keep no connection then.
+        public var answerTimeout: MonotonicTime = .seconds(300)
+        /// Bytes per second: 64 kbit/s.
+        public var slowestAnswer = 8 << 10
+        /// What a peer that sends nothing but pings does not reach in that time.
+        public var answerByteCount = 1 << 10
 
         public init() {}
     }
@@ -40,6 +49,14 @@ public struct ConnectionMachine {
     private var bytesSinceProgress = 0
     /// Complete messages up to `lastProgress`.
     private var countedMessages = 0
+    /// Since when an answer to a request for a block has been waited for, if any is open.
+    private var waitsSince: MonotonicTime
+    /// Bytes received since then.
+    private var bytesSinceWaiting = 0
+    /// What the last request asked for that was answered.
+    private var answeredSize = 0
+    /// Since when nothing is read of what the peer sends; nil while it is read.
+    private var heldBackSince: MonotonicTime?
     private var lastSent: MonotonicTime
     /// By bytes.
     private var blockRequests = OpenRequests()
@@ -64,6 +81,7 @@ public struct ConnectionMachine {
         begun = now
         lastReceived = now
         lastProgress = now
+        waitsSince = now
         lastSent = now
     }
 
@@ -79,6 +97,18 @@ public struct ConnectionMachine {
         reader.append(bytes)
         bytesSinceProgress += bytes.readableBytes
         if bytesSinceProgress >= timers.progressByteCount { noteProgress() }
+        bytesSinceWaiting += bytes.readableBytes
+        if bytesSinceWaiting >= timers.answerByteCount { waitAgain(since: now) }
+    }
+
+    /// Nothing of what the peer sends is read from now on until `goOn`: no answer can come, whatever the peer does.
+    public mutating func holdBack(at now: MonotonicTime) { heldBackSince = now }
+
+    /// What the peer sends is read again; the time since `holdBack` does not count as waiting for an answer.
+    public mutating func goOn(at now: MonotonicTime) {
+        guard let since = heldBackSince else { return }
+        heldBackSince = nil
+        waitsSince += max(.zero, now - max(since, waitsSince))
     }
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
@@ -92,6 +122,8 @@ public struct ConnectionMachine {
         while let event = try reader.next() {
             if case .response(let response) = event {
                 guard let size = blockRequests.close(response.id) else { continue }
+                waitAgain(since: lastReceived)
+                answeredSize = size
                 guard response.data.readableBytes <= size else {
                     let error = ProtocolError(
                         .tooLarge, "a request for \(size) bytes was answered with \(response.data.readableBytes) bytes")
@@ -125,6 +157,11 @@ public struct ConnectionMachine {
         lastProgress = lastReceived
         bytesSinceProgress = 0
         countedMessages = reader.messageCount
+    }
+
+    private mutating func waitAgain(since now: MonotonicTime) {
+        waitsSince = now
+        bytesSinceWaiting = 0
     }
 
     /// The bytes of `message`; empty after a Close was sent, and of a Ping before the ClusterConfig.
@@ -164,6 +201,7 @@ public struct ConnectionMachine {
     public mutating func request(_ request: BlockRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
         let id = blockRequests.takeID()
         guard !isClosed else { return (id, ByteBuffer()) }
+        if blockRequests.count == 0 { waitAgain(since: now) }
         blockRequests.open(id, size: Int(request.size))
         lastSent = now
         return (id, frame(.request, request.encoded(id: id)))
@@ -230,12 +268,24 @@ public struct ConnectionMachine {
 
     /// When the connection ends if the peer sends nothing more, and why.
     private var end: (time: MonotonicTime, reason: String) {
-        let silence = lastProgress + timers.receiveTimeout
+        var end = (
+            time: lastProgress + timers.receiveTimeout,
+            reason: "the peer sent no complete message for \(timers.receiveTimeout.components.seconds) s"
+        )
         let hello = begun + timers.helloTimeout
-        guard reader.messageCount == 0, hello < silence else {
-            return (silence, "the peer sent no complete message for \(timers.receiveTimeout.components.seconds) s")
+        if reader.messageCount == 0, hello < end.time {
+            end = (hello, "the peer sent no Hello within \(timers.helloTimeout.components.seconds) s")
         }
-        return (hello, "the peer sent no Hello within \(timers.helloTimeout.components.seconds) s")
+        if heldBackSince == nil, let size = blockRequests.largestSize {
+            let patience = timers.answerTimeout + .seconds(max(size, answeredSize) / timers.slowestAnswer)
+            if waitsSince + patience < end.time {
+                end = (
+                    waitsSince + patience,
+                    "the peer answered no request for a block for \(patience.components.seconds) s"
+                )
+            }
+        }
+        return end
     }
 
     /// What is due at `now`. After a Close was sent nothing is written any more; the time-outs still apply.

@@ -5,6 +5,8 @@ struct OpenRequests {
     private var sizes: [Int32: Int] = [:]
 
     var count: Int { sizes.count }
+    /// What the largest of them asks for; nil if there is none.
+    var largestSize: Int? { sizes.values.max() }
 
     subscript(id: Int32) -> Int? { sizes[id] }
 
