@@ -315,3 +315,28 @@ def test_file_changes_at_its_holder_during_the_fetch(lab):
     holders.agent.run("fetch", "f:file", "-o", out, "--force", timeout=40)
     with open(out, "rb") as file:
         assert file.read() == new
+
+
+def test_a_device_that_answers_nothing_delays_no_other(lab):
+    """More is wanted of it than may be under way at all."""
+    agent, silent, good = lab.agent(), lab.peer("silent"), lab.peer("good")
+    lab.introduce(agent, silent, good)
+    lab.share(agent, "silent", silent, mode="full")
+    directory = lab.share(agent, "good", good, mode="full")
+    block = 16 << 20
+    for name in ("one", "two"):
+        silent.folders["silent"].add(name, os.urandom(block) * 4, block_size=block)
+    files = {f"file{number}": os.urandom(1 << 20) for number in range(5)}
+    for name, data in files.items():
+        good.folders["good"].add(name, data)
+    silent.serve = lambda session, request: None
+    session = silent.dial_until(agent.address)
+    wait_until(lambda: len(session.requests) >= 2, 30, "the agent asks the silent device")
+    # Its requests for both files are made by now, as far as they may be under way.
+    wait_until(lambda: {t["path"] for t in agent.status()["transfers"]} == {"one", "two"}, 30, "both files are begun")
+    good.dial_until(agent.address)
+
+    def is_here(name):
+        path = os.path.join(directory, name)
+        return os.path.exists(path) and harness.sha256_of(path) == hashlib.sha256(files[name]).hexdigest()
+    wait_until(lambda: all(is_here(name) for name in files), 30, "the other device's files are here")
