@@ -22,6 +22,8 @@ import Testing
         let held = try #require(board.open("e\u{301}"))
         #expect(board.isOpen("e\u{301}") && !board.isOpen("\u{E9}"))
         #expect(board.place(["\u{E9}"]) == [])
+        let other = try #require(board.open("\u{E8}"))
+        #expect(board.announceOnce([held, other]) == ["e\u{301}", "\u{E8}"])
         board.close(held)
         #expect(!board.isOpen("e\u{301}") && board.open("\u{E9}") == nil)
     }

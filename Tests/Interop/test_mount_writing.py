@@ -159,6 +159,35 @@ def test_names_are_made_changed_and_removed(work):
     work.wait_gone_there("here/moved")
 
 
+def test_two_spellings_of_a_name_are_two_names(work, tmp_path):
+    """Names are bytes to Linux: `a` with an accent behind it is another name than `ä`."""
+    apart, one = "a\u0308", "\u00e4"
+    top = work.path("here/spellings")
+    os.mkdir(top)
+    for name in (apart, one):
+        os.mkdir(os.path.join(top, name))
+    for name in (apart, one):
+        harness.write(os.path.join(top, name, "x"), b"in " + name.encode())
+        harness.write(os.path.join(top, name + ".jpg"), b"of " + name.encode())
+    assert sorted(os.listdir(top)) == sorted([apart, one, apart + ".jpg", one + ".jpg"])
+    for name in (apart, one):
+        assert harness.read(os.path.join(top, name, "x")) == b"in " + name.encode()
+        assert harness.read(os.path.join(top, name + ".jpg")) == b"of " + name.encode()
+    subprocess.run(["cp", "-a", top, str(tmp_path / "out")], check=True)
+    subprocess.run(["cp", "-a", str(tmp_path / "out"), work.path("here/again")], check=True)
+    assert files(work.path("here/again")) == files(top) == files(str(tmp_path / "out"))
+    os.rename(os.path.join(top, one + ".jpg"), os.path.join(top, apart + ".jpg"))
+    assert not os.path.lexists(os.path.join(top, one + ".jpg"))
+    assert harness.read(os.path.join(top, apart + ".jpg")) == b"of " + one.encode()
+    # As `status` advises.
+    subprocess.run(["mv", os.path.join(top, apart + ".jpg"), os.path.join(top, one + ".jpg")], check=True)
+    assert sorted(os.listdir(top)) == sorted([apart, one, one + ".jpg"])
+    work.wait_there(f"here/spellings/{one}.jpg", b"of " + one.encode())
+    work.wait_there(f"here/spellings/{one}/x", b"in " + one.encode())
+    for name in ("spellings", "again"):
+        shutil.rmtree(work.path("here", name))
+
+
 def test_names_that_others_make_among_many_new_ones(work):
     """Who makes many names in a directory is told for a second that nobody has the next one; what others make is not hidden by that."""
     os.mkdir(work.path("here/many"))

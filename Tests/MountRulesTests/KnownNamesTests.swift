@@ -86,6 +86,19 @@ import Testing
         #expect(known.isNobodys("new", at: 1) == nil)
     }
 
+    @Test func anotherSpellingIsAnotherName() {
+        let known = Known()
+        known.ask(at: 0)
+        known.names.listed(["\u{E9}"], isAll: true, in: "d")
+        #expect(known.isNobodys("e\u{301}", at: 1) == 999)
+        known.names.making("e\u{301}", in: "d")
+        #expect(known.isNobodys("e\u{301}", at: 1) == nil)
+        known.ask(in: "\u{E9}", at: 0)
+        known.names.listed([], isAll: true, in: "\u{E9}")
+        #expect(
+            known.isNobodys("new", in: "\u{E9}", at: 1) == 999 && known.isNobodys("new", in: "e\u{301}", at: 1) == nil)
+    }
+
     @Test func aLargeDirectoryIsLeftAlone() {
         let known = Known()
         known.ask(at: 0)

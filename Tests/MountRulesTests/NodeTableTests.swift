@@ -19,8 +19,10 @@ import Testing
         let composed = table.lookUp(entry("\u{E9}", kind: kind), at: "\u{E9}", now: .zero)
         let decomposed = table.lookUp(entry("e\u{301}", kind: kind), at: "e\u{301}", now: .zero)
         #expect(composed != decomposed)
-        table.detach("\u{E9}")
-        #expect(table.numbers(at: "\u{E9}") == [] && table.numbers(at: "e\u{301}") == [decomposed])
+        table.rename("e\u{301}", to: "\u{E9}")
+        #expect(table.numbers(at: "\u{E9}") == [decomposed] && table.numbers(at: "e\u{301}") == [])
+        #expect(table[composed]?.isDetached == true)
+        #expect(table[decomposed].map { PathKey($0.path) } == "\u{E9}")
     }
 
     @Test func aVersionIsANodeAndANameAnInode() {

@@ -10,7 +10,8 @@ import Testing
     private let directory = SeenName(kind: .directory, size: 0, seconds: 1, nanoseconds: 0)
 
     /// A program has listed `d` with these.
-    private func seen(_ names: [String: SeenName], directoryLimit: Int = 10, nameLimit: Int = 2000) -> SeenDirectories {
+    private func seen(_ names: [PathKey: SeenName], directoryLimit: Int = 10, nameLimit: Int = 2000) -> SeenDirectories
+    {
         var seen = SeenDirectories(directoryLimit: directoryLimit, nameLimit: nameLimit)
         seen.listed("d", names, since: seen.mark)
         #expect(!seen.hasQuestion)
@@ -28,7 +29,7 @@ import Testing
                 seen.told(path, world[path])
             case .list(let directory):
                 let names = world.filter { NodeTable.split($0.key)?.parent == directory }
-                    .map { (NodeTable.split($0.key)!.name, $0.value) }
+                    .map { (PathKey(NodeTable.split($0.key)!.name), $0.value) }
                 if seen.relisted(directory, Dictionary(uniqueKeysWithValues: names)) { heard[directory] = [.changed] }
             }
             seen.endQuestion()
@@ -44,6 +45,29 @@ import Testing
         #expect(hear(&seen, world) == expected)
         for path in ["d/a", "d/b", "d/n", "d/c"] { seen.changed(path) }
         #expect(hear(&seen, world) == [:])
+    }
+
+    /// Of `é` and `e` with an accent behind it, each is a name.
+    @Test func anotherSpellingIsAnotherName() {
+        var seen = seen(["\u{E9}": file(1), "e\u{301}": file(2)])
+        seen.listed("d", ["\u{E9}": file(1), "e\u{301}": file(2)], since: seen.mark)
+        #expect(!seen.hasQuestion)
+        seen.changed("d/\u{E9}")
+        seen.changed("d/e\u{301}")
+        var looked: [PathKey] = []
+        while case .look(let path)? = seen.takeQuestion() {
+            looked.append(PathKey(path))
+            #expect(seen.found(path, nil) == [.removed(path.utf8.count == 4 ? file(1) : file(2))])
+            seen.told(path, nil)
+            seen.endQuestion()
+        }
+        #expect(looked == ["d/\u{E9}", "d/e\u{301}"])
+        seen.began("d/\u{E9}")
+        #expect(seen.isTouched("d/\u{E9}") && !seen.isTouched("d/e\u{301}"))
+        seen.renamed("d/\u{E9}", to: "d/e\u{301}", as: file(3))
+        seen.changed("d/e\u{301}")
+        _ = seen.takeQuestion()
+        #expect(seen.found("d/e\u{301}", nil) == [.removed(file(3))])
     }
 
     @Test func nothingIsHeardOfWhatNobodyHasListed() {
@@ -200,7 +224,7 @@ import Testing
         seen.listed("d", ["a": file(1)], since: seen.mark)
         seen.listed("f", ["a": file(1)], since: seen.mark)
         #expect(seen.remembers("d") && seen.remembers("f") && !seen.remembers("e"))
-        let many = Dictionary(uniqueKeysWithValues: (0..<5).map { ("\($0)", file(1)) })
+        let many = Dictionary(uniqueKeysWithValues: (0..<5).map { (PathKey("\($0)"), file(1)) })
         seen.listed("g", many, since: seen.mark)
         #expect(seen.remembers("g") && seen.remembers("f") && !seen.remembers("d"))
         seen.listed("h", many, since: seen.mark)

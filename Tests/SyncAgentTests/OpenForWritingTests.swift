@@ -1,4 +1,5 @@
 import AgentContext
+import BlockExchange
 import FolderSync
 import MountProtocol
 import SyncTestKit
@@ -25,7 +26,7 @@ struct OpenForWritingTests {
         }
 
         final class Announced: Sendable {
-            let names = Mutex<[Set<String>]>([])
+            let names = Mutex<[Set<NameKey>]>([])
         }
 
         func open(_ name: String) throws -> UInt64 { try files.open(#require(board.open(name))) }
@@ -42,7 +43,7 @@ struct OpenForWritingTests {
             await asleep(1)
         }
 
-        func takeAnnounced() -> [Set<String>] {
+        func takeAnnounced() -> [Set<NameKey>] {
             announced.names.withLock { names in
                 defer { names = [] }
                 return names

@@ -7,8 +7,8 @@ package struct KnownNames: Sendable {
         /// So many names were asked for that are nobody's, the first of them then.
         case missed(Int, since: Duration)
         /// The list was asked for then; names that were made meanwhile.
-        case asked(since: Duration, made: Set<String>)
-        case known(Set<String>, asOf: Duration)
+        case asked(since: Duration, made: Set<PathKey>)
+        case known(Set<PathKey>, asOf: Duration)
         /// It has more names than are asked for; nobody tries again until a second has passed.
         case large(since: Duration)
     }
@@ -18,7 +18,7 @@ package struct KnownNames: Sendable {
     private let directoryLimit: Int
     private let nameLimit: Int
     private let validity: Duration
-    private var directories: [String: Standing] = [:]
+    private var directories: [PathKey: Standing] = [:]
 
     /// - Parameters:
     ///   - directoryLimit: how many directories are remembered; beyond that all are forgotten.
@@ -66,7 +66,8 @@ package struct KnownNames: Sendable {
     /// The list that was asked for when `missed` said so; nil if there are more names than in it.
     package mutating func listed(_ names: some Sequence<String>, isAll: Bool, in directory: String) {
         guard case .asked(let since, let made) = directories[directory] else { return }
-        directories[directory] = isAll ? .known(made.union(names), asOf: since) : .large(since: since)
+        directories[directory] =
+            isAll ? .known(made.union(names.map { PathKey($0) }), asOf: since) : .large(since: since)
     }
 
     /// A program of this mount makes the name, or tries to.

@@ -93,33 +93,21 @@ struct NodeSlots: Sendable {
 
 /// The numbers of the nodes of each path, the newest last. Nearly every path has one, which takes no list.
 struct NodeNames: Sendable {
-    /// Compared by its bytes: of two names that differ in normalization alone, each is a file, which `String` takes for one.
-    private struct Key: Hashable, Sendable {
-        var path: String
-
-        static func == (left: Self, right: Self) -> Bool { left.path.utf8.elementsEqual(right.path.utf8) }
-
-        func hash(into hasher: inout Hasher) {
-            var path = path
-            path.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-    }
-
-    private var newest: [Key: UInt64] = [:]
+    private var newest: [PathKey: UInt64] = [:]
     /// Of those that have several, the older ones.
-    private var older: [Key: [UInt64]] = [:]
+    private var older: [PathKey: [UInt64]] = [:]
 
-    var paths: some Sequence<String> { newest.keys.lazy.map(\.path) }
+    var paths: some Sequence<String> { newest.keys.lazy.map(\.text) }
 
     /// Empty for a path that has none.
     subscript(_ path: String) -> [UInt64] {
         get {
-            let key = Key(path: path)
+            let key = PathKey(path)
             guard let last = newest[key] else { return [] }
             return older.isEmpty ? [last] : older[key, default: []] + [last]
         }
         set {
-            let key = Key(path: path)
+            let key = PathKey(path)
             newest[key] = newValue.last
             let rest = newValue.dropLast()
             if !rest.isEmpty || !older.isEmpty { older[key] = rest.isEmpty ? nil : Array(rest) }

@@ -114,7 +114,7 @@ package struct NodeTable: Sendable {
 
     /// What was at and below `source` is at and below `target`, whose own nodes are nobody's. Goes through all nodes for a directory.
     package mutating func rename(_ source: String, to target: String) {
-        guard !source.isEmpty, !target.isEmpty, source != target else { return }
+        guard !source.isEmpty, !target.isEmpty, PathKey(source) != PathKey(target) else { return }
         detach(target)
         let isDirectory = numbers[source].contains { nodes[$0]?.kind == .directory }
         let below = source + "/"

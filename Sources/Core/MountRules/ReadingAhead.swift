@@ -57,7 +57,7 @@ package struct ReadingAhead {
         var first: [String] = []
         var isRun = false
         var isAsking = false
-        var ahead: [String: Int64] = [:]
+        var ahead: [PathKey: Int64] = [:]
         /// All names up to here were looked at.
         var frontier: String?
         var isAtEnd = false
@@ -66,7 +66,7 @@ package struct ReadingAhead {
         var lastUse = 0
     }
 
-    private var runs: [String: Run] = [:]
+    private var runs: [PathKey: Run] = [:]
     private var uses = 0
     /// When the last run came to the end of its directory; nil if it did not.
     private var endedAt: Duration?
@@ -85,7 +85,7 @@ package struct ReadingAhead {
         let isAgain = run.recent.contains(name)
         if !isAgain { run.recent = (run.recent + [name]).suffix(Self.recentLimit) }
         if run.isRun {
-            if run.ahead.removeValue(forKey: name) != nil {
+            if run.ahead.removeValue(forKey: PathKey(name)) != nil {
                 run.window = min(run.window * 2, Self.countLimit)
                 if run.isAtEnd, run.ahead.isEmpty { endedAt = now }
                 return more(&run, directory)

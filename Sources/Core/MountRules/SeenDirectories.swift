@@ -21,7 +21,7 @@ package struct SeenDirectories: Sendable {
     }
 
     private struct Directory {
-        var names: [String: SeenName]
+        var names: [PathKey: SeenName]
         var usedAt: UInt64
         /// Nothing has changed while it was listed.
         var isSettled: Bool
@@ -36,19 +36,19 @@ package struct SeenDirectories: Sendable {
 
     private let directoryLimit: Int
     private let nameLimit: Int
-    private var directories: [String: Directory] = [:]
+    private var directories: [PathKey: Directory] = [:]
     private var nameCount = 0
     private var uses: UInt64 = 0
     /// In order, each once.
     private var doubtful: [String] = []
-    private var isDoubtful: Set<String> = []
-    private var lists: Set<String> = []
+    private var isDoubtful: Set<PathKey> = []
+    private var lists: Set<PathKey> = []
     /// How many changes by programs of this mount are under way at a path, files that are open for writing among them.
-    private var busy: [String: Int] = [:]
+    private var busy: [PathKey: Int] = [:]
     /// What such programs have changed since the question at hand was asked; nil where none is.
-    private var touched: Set<String>?
-    private var unclear: Set<String> = []
-    private var attempts: [String: Int] = [:]
+    private var touched: Set<PathKey>?
+    private var unclear: Set<PathKey> = []
+    private var attempts: [PathKey: Int] = [:]
 
     /// Counts what may make a list that is being read wrong.
     package private(set) var mark: UInt64 = 0
@@ -72,7 +72,7 @@ package struct SeenDirectories: Sendable {
     /// A program has read all names of a directory.
     ///
     /// - Parameter start: `mark` when it began.
-    package mutating func listed(_ directory: String, _ names: [String: SeenName], since start: UInt64) {
+    package mutating func listed(_ directory: String, _ names: [PathKey: SeenName], since start: UInt64) {
         guard names.count <= listLimit else { return forget(directory) }
         uses &+= 1
         if let known = directories[directory] {
@@ -86,7 +86,7 @@ package struct SeenDirectories: Sendable {
         while directories.count > directoryLimit || nameCount > nameLimit, directories.count > 1,
             let oldest = directories.min(by: { $0.value.usedAt < $1.value.usedAt })
         {
-            drop(oldest.key)
+            drop(oldest.key.text)
         }
     }
 
@@ -108,9 +108,9 @@ package struct SeenDirectories: Sendable {
     package mutating func takeQuestion() -> Question? {
         guard hasQuestion else { return nil }
         touched = []
-        guard !doubtful.isEmpty else { return lists.popFirst().map { .list($0) } }
+        guard !doubtful.isEmpty else { return lists.popFirst().map { .list($0.text) } }
         let path = doubtful.removeFirst()
-        isDoubtful.remove(path)
+        isDoubtful.remove(PathKey(path))
         return .look(path)
     }
 
@@ -130,7 +130,7 @@ package struct SeenDirectories: Sendable {
         guard let (directory, name) = NodeTable.split(path), let known = directories[directory], !isTouched(path) else {
             return []
         }
-        let changes = unclear.remove(path) == nil ? WatchedChange.between(known.names[name], now) : []
+        let changes = unclear.remove(PathKey(path)) == nil ? WatchedChange.between(known.names[name], now) : []
         if changes.isEmpty { set(path, now) }
         return changes
     }
@@ -138,10 +138,11 @@ package struct SeenDirectories: Sendable {
     /// What the agent says of all names of a directory that was asked for. Names that are otherwise are looked at next.
     ///
     /// - Returns: whether there are too many to tell one by one: watchers hear that the directory has changed.
-    package mutating func relisted(_ directory: String, _ names: [String: SeenName]) -> Bool {
+    package mutating func relisted(_ directory: String, _ names: [PathKey: SeenName]) -> Bool {
         guard let known = directories[directory] else { return false }
         let doubts = differing(in: directory, known.names, names)
-        let isTouched = touched?.contains { NodeTable.split($0)?.parent == directory } ?? false
+        let own = PathKey(directory)
+        let isTouched = touched?.contains { NodeTable.split($0.text).map { PathKey($0.parent) } == own } ?? false
         if known.isSettled, doubts.count <= Self.foldLimit {
             for name in doubts { doubt(NodeTable.join(directory, name)) }
             return false
@@ -178,7 +179,7 @@ package struct SeenDirectories: Sendable {
     package mutating func forget(_ directory: String) {
         guard drop(directory) else { return }
         let below = directory + "/"
-        for other in Array(directories.keys) where other.utf8.starts(with: below.utf8) { drop(other) }
+        for other in directories.keys.map(\.text) where other.utf8.starts(with: below.utf8) { drop(other) }
     }
 
     // MARK: what programs of this mount change
@@ -214,15 +215,17 @@ package struct SeenDirectories: Sendable {
         set(target, nil)
         let below = source + "/"
         func place(_ path: String) -> String? {
-            if path == source { return target }
+            if PathKey(path) == PathKey(source) { return target }
             guard path.utf8.starts(with: below.utf8) else { return nil }
             return target + (String(path.utf8.dropFirst(source.utf8.count)) ?? "")
         }
-        for path in Array(directories.keys) {
-            if let place = place(path) { directories[place] = directories.removeValue(forKey: path) }
+        for path in directories.keys.map(\.text) {
+            if let place = place(path) { directories[place] = directories.removeValue(forKey: PathKey(path)) }
         }
-        for path in Array(busy.keys) {
-            if let place = place(path), let count = busy.removeValue(forKey: path) { busy[place, default: 0] += count }
+        for path in busy.keys.map(\.text) {
+            if let place = place(path), let count = busy.removeValue(forKey: PathKey(path)) {
+                busy[place, default: 0] += count
+            }
         }
         if let moved { set(target, moved) } else { ended(target, .unclear) }
     }
@@ -231,9 +234,9 @@ package struct SeenDirectories: Sendable {
 
     @discardableResult
     private mutating func drop(_ directory: String) -> Bool {
-        guard let known = directories.removeValue(forKey: directory) else { return false }
+        guard let known = directories.removeValue(forKey: PathKey(directory)) else { return false }
         nameCount -= known.names.count
-        lists.remove(directory)
+        lists.remove(PathKey(directory))
         return true
     }
 
@@ -252,9 +255,9 @@ package struct SeenDirectories: Sendable {
         guard let (directory, name) = NodeTable.split(path), directories[directory] != nil else { return }
         let former =
             if let now {
-                directories[directory]?.names.updateValue(now, forKey: name)
+                directories[directory]?.names.updateValue(now, forKey: PathKey(name))
             } else {
-                directories[directory]?.names.removeValue(forKey: name)
+                directories[directory]?.names.removeValue(forKey: PathKey(name))
             }
         nameCount += (now == nil ? 0 : 1) - (former == nil ? 0 : 1)
         // More names by one at a time: the next list of any directory puts that right.
@@ -262,21 +265,23 @@ package struct SeenDirectories: Sendable {
 
     private mutating func doubt(_ path: String) {
         guard let (directory, _) = NodeTable.split(path), directories[directory] != nil, busy[path] == nil,
-            !lists.contains(directory), isDoubtful.insert(path).inserted
+            !lists.contains(directory), isDoubtful.insert(path)
         else { return }
         doubtful.append(path)
         guard doubtful.count > Self.questionLimit else { return }
-        lists.formUnion(doubtful.compactMap { NodeTable.split($0)?.parent }.filter { directories[$0] != nil })
+        lists.formUnion(
+            doubtful.compactMap { NodeTable.split($0).map { PathKey($0.parent) } }.filter { directories[$0] != nil })
         (doubtful, isDoubtful) = ([], [])
     }
 
     /// Names of a directory that are otherwise than watchers know, but for those that programs of this mount are changing.
     private func differing(
-        in directory: String, _ known: [String: SeenName], _ names: [String: SeenName]
+        in directory: String, _ known: [PathKey: SeenName], _ names: [PathKey: SeenName]
     ) -> [String] {
         let isOpen = busy.isEmpty
         let found = names.filter { name, seen in known[name].map { !$0.isSame(as: seen) } ?? true }.keys
         let gone = known.keys.filter { names[$0] == nil }
-        return (Array(found) + gone).filter { isOpen || busy[NodeTable.join(directory, $0)] == nil }.sorted()
+        return (Array(found) + gone).map(\.text).filter { isOpen || busy[NodeTable.join(directory, $0)] == nil }
+            .sorted()
     }
 }

@@ -42,11 +42,12 @@ package struct FileProblem: PhrasedError, Hashable, Sendable, CustomStringConver
             Phrase("“\(shown)” changed while it was read; it is rescanned once it no longer changes")
         case .nameNotUTF8:
             Phrase(
-                "“\(shown)” has a name that is not UTF-8, which other devices cannot store; rename it (convmv -t utf8)")
+                "“\(shown)” has a name that is not UTF-8, which other devices cannot store; "
+                    + "rename it (convmv -f ENCODING -t utf8 --notest)")
         case .nameNotComposed:
             Phrase(
                 "“\(shown)” has a name in a Unicode form other than NFC, which other devices treat as a different name; "
-                    + "rename it (convmv -f utf8 -t utf8 --nfc)")
+                    + "rename it (convmv -f utf8 -t utf8 --nfc --notest)")
         case .nameTooLong:
             Phrase(
                 "“\(shown)” has a path longer than \(RelativePath.byteCountLimit) bytes or "

@@ -1,4 +1,5 @@
 import AsyncTools
+import BlockExchange
 import FolderSync
 import MountProtocol
 import Synchronization
@@ -6,7 +7,7 @@ import Synchronization
 /// Changes of a folder's index, gathered until a mount hears of them.
 final class ChangeGathering: Sendable {
     private struct State {
-        var names: Set<String> = []
+        var names: Set<NameKey> = []
         var isEverything = false
     }
 
@@ -16,7 +17,8 @@ final class ChangeGathering: Sendable {
     func add(_ change: FolderChangeFeed.Change) {
         state.withLock { state in
             switch change {
-            case .names(let names) where state.names.count <= MountLimits.changeCount: state.names.formUnion(names)
+            case .names(let names) where state.names.count <= MountLimits.changeCount:
+                state.names.formUnion(names.lazy.map { NameKey($0) })
             case .names, .everything: state.isEverything = true
             }
         }
@@ -33,6 +35,6 @@ final class ChangeGathering: Sendable {
             return (state.names, state.isEverything)
         }
         if isEverything || names.count > MountLimits.changeCount { return .everythingChanged }
-        return names.isEmpty ? nil : .changed(names.sorted())
+        return names.isEmpty ? nil : .changed(names.map(\.text).sorted())
     }
 }

@@ -38,7 +38,7 @@ final class ProgramChanges: Sendable {
         let (boards, time) = (folder.boards, entries.fetching.time)
         files = OpenForWriting(time: time) { holds in
             let names = boards.writing.announceOnce(holds, unless: EditorNames.isUnfinishedByGit)
-            boards.inbox.written(names.compactMap { RelativePath($0) }, at: time.monotonic())
+            boards.inbox.written(names.compactMap { RelativePath($0.text) }, at: time.monotonic())
         }
     }
 
@@ -306,7 +306,7 @@ final class ProgramChanges: Sendable {
     func rename(_ from: String, to: String, version: UInt64, keepsOther: Bool) async throws -> MountReply {
         let (source, target) = (try writable(from), try writable(to))
         guard let found = try await listing.look(from) else { throw MountFailure.notFound }
-        if from == to { return MountReply(.done) }
+        if source == target { return MountReply(.done) }
         let other = try await listing.look(to)
         if keepsOther, other != nil { throw MountFailure.exists }
         guard found.isHere else { return try await renameAbsent(source, to: target, isFree: other == nil) }

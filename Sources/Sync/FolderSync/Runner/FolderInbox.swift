@@ -169,7 +169,7 @@ package final class FolderInbox: Sendable {
             if effects.touchesExtraneous { state.agenda.countExtraneousSoon(at: now) }
             switch effects.pull {
             case .everything: state.agenda.pullSoon()
-            case .names(let names): state.agenda.pullSoon(names, areAnnounced: false)
+            case .names(let names): state.agenda.pullSoon(names.map(\.text), areAnnounced: false)
             case .none: break
             }
             if effects.mayUnblockPull, state.agenda.awaitsRetry { state.agenda.pullSoon() }

@@ -59,16 +59,16 @@ package struct FolderEffects: Sendable {
     /// What is to be pulled.
     package enum Pull: Sendable {
         case none
-        case names(Set<String>)
+        case names(Set<NameKey>)
         case everything
 
         package mutating func add(_ names: some Sequence<String>) {
             switch self {
             case .everything: return
             case .none:
-                let names = Set(names)
+                let names = Set(names: names)
                 if !names.isEmpty { self = .names(names) }
-            case .names(let known): self = .names(known.union(names))
+            case .names(let known): self = .names(known.union(names.map { NameKey($0) }))
             }
         }
     }

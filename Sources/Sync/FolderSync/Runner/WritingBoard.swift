@@ -66,9 +66,9 @@ package final class WritingBoard: Sendable {
     /// - Parameter isExcluded: which names are not announced as long as they are open.
     package func announceOnce(
         _ holds: some Sequence<Hold>, unless isExcluded: (String) -> Bool = { _ in false }
-    ) -> Set<String> {
+    ) -> Set<NameKey> {
         state.withLock { state in
-            let names = Set(holds.compactMap { state.holds[$0] }.filter { !isExcluded($0) })
+            let names = Set(names: holds.compactMap { state.holds[$0] }.filter { !isExcluded($0) })
             for name in names { state.open[name]?.isAnnouncedOnce = true }
             return names
         }
