@@ -33,6 +33,18 @@ import Testing
         #expect(last == expected)
     }
 
+    /// What a program did before it was ended has happened.
+    @Test func theyAreKeptInATaskThatWasCancelled() async throws {
+        let index = try await TestIndex()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await index.store.record([Self.change("a")], in: music)
+            try await index.store.note(Completeness(), of: music)
+        }
+        try await task.value
+        #expect(try await index.store.changes(in: music, limit: 9).map(\.name) == ["a"])
+    }
+
     @Test func noMoreAreKeptThanTheLimit() async throws {
         let index = try await TestIndex()
         let limit = Int(IndexStore.changeLimit)

@@ -48,11 +48,11 @@ extension IndexStore {
     /// Of each folder so many changes are kept, the newest.
     package static let changeLimit: Int64 = 10_000
 
-    /// Keeps `changes` as the newest of the folder; of a folder that is gone meanwhile, none.
+    /// Keeps `changes` as the newest of the folder, also in a task that was cancelled; of a folder that is gone meanwhile, none.
     ///
-    /// - Throws: `IndexStoreError`; `CancellationError`.
+    /// - Throws: `IndexStoreError`.
     package func record(_ changes: [RecordedChange], in folder: FolderID) async throws {
-        try await write { database in
+        try await writeRegardless { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
             let newest = try RawStatement(database, "SELECT max(number) FROM change WHERE folder = ?1")
             try newest.bind(1, row.number)

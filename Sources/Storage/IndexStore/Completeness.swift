@@ -36,9 +36,11 @@ extension IndexStore {
         }
     }
 
-    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
+    /// Also in a task that was cancelled.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
     package func note(_ completeness: Completeness, of folder: FolderID) async throws {
-        try await write { database in
+        try await writeRegardless { database in
             let row = try Folder.find(folder, in: database)
             let update = try RawStatement(database, "UPDATE folder SET completeUntil = ?2 WHERE number = ?1")
             try update.bind(1, row.number)
