@@ -25,7 +25,7 @@ import Testing
         return DropEnvironment(
             registry: DropRegistry(), devices: DeviceRegistry(), known: { [] },
             folderFile: { throw ControlError(.noSuchPath, "\($0)") }, transports: [], nearby: [], start: { _ in },
-            threads: .singleton,
+            threads: .singleton, space: SpaceReservations(),
             time: AgentTime(
                 clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0 }),
             logger: Logger(label: "drop", factory: { _ in SwiftLogNoOpLogHandler() }))

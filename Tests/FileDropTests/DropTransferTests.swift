@@ -59,7 +59,8 @@ private final class DropLab: Sendable {
                 return try FolderFile(entry, in: try RootDirectory(path: self.from.path), named: text)
             },
             transports: [VirtualTransport(air: air.path, name: name)], nearby: [],
-            start: { self.jobs.continuation.yield($0) }, threads: .singleton, time: .system,
+            start: { self.jobs.continuation.yield($0) }, threads: .singleton,
+            space: SpaceReservations(), time: .system,
             logger: Logger(label: "drop", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 }

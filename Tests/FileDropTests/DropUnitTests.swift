@@ -267,12 +267,13 @@ final class TemporaryDirectory: Sendable {
 
 @Suite struct IncomingFileTests {
     private let directory = TemporaryDirectory()
+    private let space = SpaceReservations()
     private let content = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
 
     private func incoming(_ name: String = "a.txt", interposer: (any DiskInterposer)? = nil) throws -> IncomingFile {
         try IncomingFile(
             try RootDirectory(path: directory.path, interposer: interposer), name: name, size: Int64(content.count),
-            digest: SHA256.digest(content))
+            digest: SHA256.digest(content), space: space)
     }
 
     @Test func aFileThatIsThereStays() throws {
@@ -345,7 +346,7 @@ final class TemporaryDirectory: Sendable {
         try file.append(content)
         #expect(throws: FileAccessError.self) { try file.append([1]) }
         let short = try IncomingFile(
-            try RootDirectory(path: directory.path), name: "s", size: 5, digest: SHA256.digest([1, 2]))
+            try RootDirectory(path: directory.path), name: "s", size: 5, digest: SHA256.digest([1, 2]), space: space)
         try short.begin(after: 0)
         try short.append([1, 2])
         #expect(try short.finish() == nil)
@@ -367,7 +368,7 @@ final class TemporaryDirectory: Sendable {
 
     @Test func whatDoesNotFitIsRefused() throws {
         let file = try IncomingFile(
-            try RootDirectory(path: directory.path), name: "huge", size: .max, digest: SHA256.digest([1]))
+            try RootDirectory(path: directory.path), name: "huge", size: .max, digest: SHA256.digest([1]), space: space)
         let error = #expect(throws: ControlError.self) { try file.checkSpace() }
         #expect(error?.code == .noSpace)
     }

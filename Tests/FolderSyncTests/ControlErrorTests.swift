@@ -13,15 +13,23 @@ import Testing
     /// Sizes are for people, in the units that are used everywhere.
     @Test func sizesAreForPeople() {
         let full = ControlError(
-            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 1 << 20, floor: 0), path: nil)
+            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 1 << 20, floor: 0, reserved: 0), path: nil)
         #expect(
             full.message == "big.bin needs 4.8 MiB more and its disk has 1.0 MiB free; free some space and fetch again")
         let floor = ControlError(
-            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 3 << 30, floor: 1 << 30), path: nil)
+            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 3 << 30, floor: 1 << 30, reserved: 0),
+            path: nil)
         #expect(
             floor.message
                 == "big.bin needs 4.8 MiB more and its disk has 3.0 GiB free and must keep 1.0 GiB; "
                 + "free some space and fetch again")
+        let taken = ControlError(
+            FetchError.noSpace(path: "big.bin", needed: 5_000_000, free: 3 << 30, floor: 1 << 30, reserved: 2 << 30),
+            path: nil)
+        #expect(
+            taken.message
+                == "big.bin needs 4.8 MiB more and its disk has 3.0 GiB free, needs 2.0 GiB for files that are arriving "
+                + "and must keep 1.0 GiB; free some space and fetch again")
         let folder = FolderConfiguration(id: FolderID("f"), path: "/f")
         let replaced = ControlError(
             FolderError.wouldReplace("a", size: 12_345_678, archived: "then", isArchiving: true), folder: folder)

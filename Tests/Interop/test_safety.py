@@ -706,6 +706,24 @@ def test_a_full_disk(small_disk):
     assert pair.agent.problems(pair.id) == {}
 
 
+@pytest.mark.parametrize("count, size", [(12, 3_000_000), (300, 200_000)])
+def test_what_must_stay_free_stays_free(small_disk, count, size):
+    pair = small_disk
+    pair.agent.run("folder", "set", pair.id, "minimum-free=5 MiB")
+    for number in range(count):
+        write(os.path.join(pair.there, f"{number}"), harness.pattern(size, number))
+    pair.scan_there()
+    pair.agent.wait_state(pair.id, "low-space")
+    disk = os.statvfs(pair.here)
+    assert disk.f_bavail * disk.f_frsize >= 5 * MIB
+    wait_until(lambda: not [name for name in os.listdir(pair.here) if name.startswith(".syncthing.")],
+               what="no part of a file takes space")
+    assert any(name.isdigit() for name in os.listdir(pair.here)), "what has room comes"
+    remount(pair, "size=100m")
+    pair.agent.run("fetch")
+    pair.wait_same()
+
+
 def test_a_disk_that_fills_while_a_file_is_written(small_disk):
     pair = small_disk
     filler = os.path.join(pair.lab.path(), "filler")

@@ -43,6 +43,8 @@ package final class StagedFile: Sendable {
     private let applied = Mutex<(access: AttributeAccess, attributes: DiskAttributes)?>(nil)
     /// As it was right after it came into its place.
     private let placed = Mutex<FileStatus?>(nil)
+    /// Room on the disk for what is still to be written.
+    private let reservation = Mutex<SpaceReservation?>(nil)
 
     init(
         target: RelativePath, in directory: Directory, resuming: Bool, temporaryKey: String? = nil
@@ -96,6 +98,7 @@ package final class StagedFile: Sendable {
         } else {
             try file.write(bytes, at: offset)
         }
+        reservation.withLock { $0 }?.wrote(bytes.count)
     }
 
     /// Writes all of `bytes` from `offset` on.
@@ -122,6 +125,17 @@ package final class StagedFile: Sendable {
     package func synchronize() throws(FileAccessError) { try file.synchronize() }
 
     package func status() throws(FileAccessError) -> FileStatus { try file.status() }
+
+    /// In place of the one before, which gives back what is left of it.
+    func setReservation(_ new: SpaceReservation?) {
+        // Kept until the lock is open again.
+        let old = reservation.withLock { reservation in
+            let old = reservation
+            reservation = new
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
 
     // MARK: the end
 
@@ -171,6 +185,7 @@ package final class StagedFile: Sendable {
             state = .finished
             return true
         }
+        setReservation(nil)
         guard wasStaged, let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
             return
         }
@@ -288,7 +303,10 @@ package final class StagedFile: Sendable {
         state.withLock { $0 = .staged }
     }
 
-    func finishCommit() { state.withLock { $0 = .finished } }
+    func finishCommit() {
+        state.withLock { $0 = .finished }
+        setReservation(nil)
+    }
 
     private func checkStaged(_ operation: FileAccessError.Operation) throws(FileAccessError) {
         let isStaged = state.withLock { state in

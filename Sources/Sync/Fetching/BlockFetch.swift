@@ -2,6 +2,7 @@ import AgentContext
 import AsyncTools
 import BlockExchange
 import Cryptography
+import FileAccess
 import NIOCore
 import SyncDecisions
 import Transport
@@ -31,6 +32,8 @@ package struct FetchEnvironment: Sendable {
     package var settings: BlockScheduler.Settings
     /// What other devices are downloading; nil where nothing is known of that.
     package var downloads: SharedDownloads?
+    /// What all that is fetched, dropped or uploaded still needs of the disks.
+    package let space = SpaceReservations()
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
     package var firstHolderPatience: Duration = .seconds(5)
     /// How long it waits for a first holder that is searched for by radio: to find it and to connect takes some seconds.

@@ -24,8 +24,8 @@ package enum FetchError: Error, Equatable, Sendable {
     /// The links that there are may not carry it.
     case held(LinkObstacle, file: String, folder: FolderID)
     case unavailable(Refusal, file: String, holders: Int)
-    /// `path` is absolute.
-    case noSpace(path: String, needed: Int64, free: UInt64, floor: UInt64)
+    /// `path` is absolute; `reserved` is what of the free space other files still need that are being put together.
+    case noSpace(path: String, needed: Int64, free: UInt64, floor: UInt64, reserved: UInt64)
     case targetExists(path: String, file: String, Occupant)
     /// In its folder, something that is no directory is where one above it is needed.
     case blocked(by: String, file: String, folder: FolderID)

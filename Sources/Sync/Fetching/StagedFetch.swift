@@ -41,7 +41,13 @@ package struct StagedFetch: Sendable {
                 // bounded: blocks are within their file, of 16 TiB at most
                 done.contains(index) ? sum : sum + Int64(file.blocks[index].size)
             }
-            try checkSpace(for: missing)
+            do {
+                try reserve(missing, for: staged)
+            } catch {
+                // What is worth nothing to a later try takes no space.
+                if done.isEmpty { try? staged.discard() }
+                throw error
+            }
             try staged.truncate(to: file.size)
             return (staged, done)
         }
@@ -84,11 +90,11 @@ package struct StagedFetch: Sendable {
         return done
     }
 
-    private func checkSpace(for needed: Int64) throws {
-        guard needed > 0 else { return }
-        let free = try target.root.freeSpace().available
-        let (wanted, overflows) = UInt64(needed).addingReportingOverflow(freeSpaceFloor)
-        guard overflows || wanted > free else { return }
-        throw FetchError.noSpace(path: target.absolutePath, needed: needed, free: free, floor: freeSpaceFloor)
+    private func reserve(_ needed: Int64, for staged: StagedFile) throws {
+        let shortage = try staged.reserve(UInt64(clamping: needed), above: freeSpaceFloor, in: environment.space)
+        guard let shortage else { return }
+        throw FetchError.noSpace(
+            path: target.absolutePath, needed: needed, free: shortage.available, floor: freeSpaceFloor,
+            reserved: shortage.reserved)
     }
 }

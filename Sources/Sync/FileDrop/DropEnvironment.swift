@@ -3,6 +3,7 @@ import AgentContext
 import AsyncTools
 import BlockExchange
 import ControlAPI
+import FileAccess
 import GhostDrop
 import Logging
 import PeerLinks
@@ -21,6 +22,7 @@ package struct DropEnvironment: Sendable {
     /// Runs something to its end though the request that began it is over.
     package var start: @Sendable (@escaping @Sendable () async -> Void) -> Void
     package var threads: any DiskThreads
+    package var space: SpaceReservations
     package var time: AgentTime
     package var logger: Logger
 
@@ -29,7 +31,7 @@ package struct DropEnvironment: Sendable {
         folderFile: @escaping @Sendable (String) async throws -> FolderFile,
         transports: [any LegacyTransport], nearby: [any NearbyDevices],
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void, threads: any DiskThreads,
-        time: AgentTime, logger: Logger
+        space: SpaceReservations, time: AgentTime, logger: Logger
     ) {
         self.registry = registry
         self.devices = devices
@@ -39,6 +41,7 @@ package struct DropEnvironment: Sendable {
         self.nearby = nearby
         self.start = start
         self.threads = threads
+        self.space = space
         self.time = time
         self.logger = logger
     }

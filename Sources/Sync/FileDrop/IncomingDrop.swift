@@ -68,8 +68,9 @@ struct IncomingDrop: Sendable {
         let offer = DropOffer(
             name: DropName.local(about.name), size: about.size, digest: about.digest, device: device.description)
         do {
-            let file = try await environment.blocking { [directory] in
-                try IncomingFile(directory, name: about.name, size: about.size, digest: about.digest)
+            let file = try await environment.blocking { [directory, space = environment.space] in
+                try IncomingFile(
+                    directory, name: about.name, size: about.size, digest: about.digest, space: space)
             }
             do {
                 try await environment.blocking { try file.checkSpace() }
@@ -142,8 +143,9 @@ struct IncomingDrop: Sendable {
                     isRetryable: true)
             }
             start = 0
-            file = try await environment.blocking { [directory] in
-                try IncomingFile(directory, name: offer.name, size: offer.size, digest: offer.digest)
+            file = try await environment.blocking { [directory, space = environment.space] in
+                try IncomingFile(
+                    directory, name: offer.name, size: offer.size, digest: offer.digest, space: space)
             }
         }
     }

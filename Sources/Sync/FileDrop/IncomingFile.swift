@@ -29,12 +29,16 @@ final class IncomingFile: Sendable {
     private let name: String
     private let digest: SHA256Digest
     private let staged: StagedFile
+    private let space: SpaceReservations
     private let written = Mutex(Written(hasher: SHA256Hasher()))
 
-    /// - Parameter name: as the sender announced it; whatever it is, the file gets a harmless one in the directory.
+    /// - Parameters:
+    ///   - name: as the sender announced it; whatever it is, the file gets a harmless one in the directory.
+    ///   - space: what other files still need of the disk.
     /// - Throws: `FileAccessError`, `busy` while the same file is being received already.
-    init(_ directory: RootDirectory, name: String, size: Int64, digest: SHA256Digest) throws {
+    init(_ directory: RootDirectory, name: String, size: Int64, digest: SHA256Digest, space: SpaceReservations) throws {
         self.directory = directory
+        self.space = space
         self.size = size
         self.digest = digest
         self.name = DropName.local(name)
@@ -70,17 +74,25 @@ final class IncomingFile: Sendable {
         // bounded: both are from zero on
         let missing = UInt64(max(0, size - presentByteCount))
         let available = try directory.freeSpace().available
-        guard missing > available else { return }
-        throw ControlError(
+        let free = available - min(available, space.byteCount(onDiskOf: directory))
+        guard missing <= free else { throw noSpace(for: missing, free: free) }
+    }
+
+    private func noSpace(for missing: UInt64, free: UInt64) -> ControlError {
+        ControlError(
             .noSpace,
             "Not enough space for \(name) in \(directory.path): it needs \(ByteText.size(Int64(clamping: missing))) more, and "
-                + "\(ByteText.size(Int64(clamping: available))) are free. Free some space and send it again.",
+                + "\(ByteText.size(Int64(clamping: free))) are free for it. Free some space and send it again.",
             path: name)
     }
 
-    /// Begins behind the first `byteCount` bytes of the earlier attempt; what is there beyond them is given up.
+    /// Begins behind the first `byteCount` bytes of the earlier attempt; what is there beyond them is given up. Reserves room
+    /// for what is still to come. Throws `noSpace`, or what the disk says.
     func begin(after byteCount: Int64) throws {
         try staged.truncate(to: byteCount)
+        // bounded: both are from zero on
+        let missing = UInt64(max(0, size - byteCount))
+        if let shortage = try staged.reserve(missing, in: space) { throw noSpace(for: missing, free: shortage.free) }
         written.withLock { written in
             written.hasher = SHA256Hasher()
             written.byteCount = 0

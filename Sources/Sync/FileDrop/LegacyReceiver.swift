@@ -124,8 +124,9 @@ struct LegacyReceiver: Sendable {
         session.offer = offer
         session.metadata = metadata
         do {
-            let file = try await environment.blocking { [directory] in
-                try IncomingFile(directory, name: metadata.filename, size: offer.size, digest: digest)
+            let file = try await environment.blocking { [directory, space = environment.space] in
+                try IncomingFile(
+                    directory, name: metadata.filename, size: offer.size, digest: digest, space: space)
             }
             session.file = file
             try await environment.blocking { try file.checkSpace() }

@@ -162,7 +162,8 @@ extension Agent {
             registry: drops, devices: devices, known: { [configuration] in configuration.current.devices },
             folderFile: { [entries] in try await entries.fileToSend($0) },
             transports: setup.transports.compactMap { $0 as? any LegacyTransport }, nearby: setup.nearby,
-            start: { [tasks] in tasks.start($0) }, threads: fetching.threads, time: setup.time, logger: setup.logger)
+            start: { [tasks] in tasks.start($0) }, threads: fetching.threads, space: fetching.space,
+            time: setup.time, logger: setup.logger)
     }
 
     /// What mounts of folders ask, on a socket of its own.

@@ -29,14 +29,28 @@ extension ControlError {
                 .noHolder,
                 "\(file): \(reason); `synctrain whereis` lists the devices that have it; connect one of them and fetch again",
                 isRetryable: true, path: file)
-        case .noSpace(let target, let needed, let free, let floor):
+        case .noSpace(let target, let needed, let free, let floor, let reserved):
             let (more, left) = (ByteText.size(needed), ByteText.size(Int64(clamping: free)))
-            self.init(
-                .noSpace,
-                floor > 0
-                    ? "\(target) needs \(more) more and its disk has \(left) free and must keep \(ByteText.size(Int64(clamping: floor))); free some space and fetch again"
-                    : "\(target) needs \(more) more and its disk has \(left) free; free some space and fetch again",
-                isRetryable: true, path: path ?? target)
+            let (kept, others) = (ByteText.size(Int64(clamping: floor)), ByteText.size(Int64(clamping: reserved)))
+            let text: Phrase =
+                switch (floor > 0, reserved > 0) {
+                case (true, false):
+                    Phrase(
+                        "\(target) needs \(more) more and its disk has \(left) free and must keep \(kept); free some space and fetch again"
+                    )
+                case (false, false):
+                    Phrase(
+                        "\(target) needs \(more) more and its disk has \(left) free; free some space and fetch again")
+                case (true, true):
+                    Phrase(
+                        "\(target) needs \(more) more and its disk has \(left) free, needs \(others) for files that are arriving and must keep \(kept); free some space and fetch again"
+                    )
+                case (false, true):
+                    Phrase(
+                        "\(target) needs \(more) more and its disk has \(left) free and needs \(others) for files that are arriving; free some space and fetch again"
+                    )
+                }
+            self.init(.noSpace, text, isRetryable: true, path: path ?? target)
         case .targetExists(let target, let file, let occupant):
             let text: Phrase =
                 switch occupant {

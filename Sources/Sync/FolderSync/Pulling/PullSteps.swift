@@ -241,6 +241,12 @@ extension FolderContext {
         try root.freeSpace().free(above: settings)
     }
 
+    /// The same without what other files still need that are being put together.
+    func unreservedBytes() throws -> UInt64 {
+        let free = try freeBytes()
+        return free - min(free, tools.fetching.space.byteCount(onDiskOf: root))
+    }
+
     package func freeSpaceFloor(of space: FreeSpace) -> UInt64 { space.floor(of: settings) }
 }
 

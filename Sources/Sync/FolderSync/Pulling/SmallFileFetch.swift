@@ -161,24 +161,20 @@ struct SmallFileFetch: Sendable {
 
     /// Writes what came and is right.
     private func stage(_ items: [Item], _ bytes: [ByteBuffer?]) -> [StagedFile?] {
-        let needed = bytes.reduce(UInt64(0)) { $0 + UInt64($1?.readableBytes ?? 0) }
-        guard let free = try? root.freeSpace().available, free >= freeSpaceFloor, free - freeSpaceFloor >= needed else {
-            return items.map { _ in nil }
-        }
         var directories: [RelativePath?: Directory] = [:]
         return zip(items, bytes).map { item, bytes in
             guard let bytes, bytes.readableBytes == item.file.size,
                 item.file.size == 0
                     || bytes.withUnsafeReadableBytes({ SHA256.digest($0) }) == item.file.blocks.first?.hash
             else { return nil }
-            // What goes wrong here goes wrong for `StagedFetch` as well, which says it.
+            // What goes wrong here, or has no room, does so for `StagedFetch` as well, which says it.
             return try? stage(item, bytes, &directories)
         }
     }
 
     private func stage(
         _ item: Item, _ bytes: ByteBuffer, _ directories: inout [RelativePath?: Directory]
-    ) throws -> StagedFile {
+    ) throws -> StagedFile? {
         let parent = item.path.parent
         let directory: Directory
         if let known = directories[parent] {
@@ -188,6 +184,8 @@ struct SmallFileFetch: Sendable {
             directories[parent] = directory
         }
         let staged = try root.stage(item.path, in: directory, resuming: true)
+        let needed = UInt64(bytes.readableBytes)
+        guard try staged.reserve(needed, above: freeSpaceFloor, in: environment.space) == nil else { return nil }
         if item.file.size > 0 { try bytes.withUnsafeReadableBytes { try staged.write($0, at: 0) } }
         if staged.resumedByteCount > item.file.size { try staged.truncate(to: item.file.size) }
         return staged

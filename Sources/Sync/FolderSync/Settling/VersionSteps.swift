@@ -148,7 +148,7 @@ package struct RestoreVersionStep: FolderStep {
         let (root, access, time, isConfirmed) = (folder.root, folder.archive, time, isConfirmed)
         let isSelected = !folder.selection.isLeftOut(path.text)
         let isSent = folder.rules.kind != .receiveOnly
-        let freeBytes = try folder.freeBytes()
+        let freeBytes = try folder.unreservedBytes()
         return try await folder.onDisk {
             let archive = try access.open(isCreating: false)
             let versions = try archive?.versions(of: path) ?? []

@@ -39,11 +39,11 @@ package struct UploadStaging: Sendable {
         return try await folder.onDisk { try folder.selectionEditor().selecting([path.text]).added }
     }
 
-    /// Bytes that may still be written to the disk, above the floor that pulls leave free as well.
+    /// Bytes that may still be written to the disk, above the floor that pulls leave free as well, and what they still need.
     ///
     /// - Throws: `FileAccessError`; `CancellationError`.
     package func freeBytes() async throws -> Int64 {
-        Int64(clamping: try await folder.onDisk { try folder.freeBytes() })
+        Int64(clamping: try await folder.onDisk { try folder.unreservedBytes() })
     }
 
     /// How many bytes have arrived for the file that is to be at `path`.
@@ -66,7 +66,9 @@ package struct UploadStaging: Sendable {
                 throw ControlError(
                     .tooLarge, "The file has \(ByteText.size(size)), and more was sent. Begin the upload again.")
             }
-            guard try folder.freeBytes() > UInt64(bytes.count) else { throw FolderError.noSpace(path.text) }
+            let floor = folder.freeSpaceFloor(of: try folder.root.freeSpace())
+            let shortage = try staged.reserve(UInt64(bytes.count), above: floor, in: folder.tools.fetching.space)
+            guard shortage == nil else { throw FolderError.noSpace(path.text) }
             try staged.write(bytes, at: offset)
             return count.addingClamped(Int64(bytes.count))
         }
