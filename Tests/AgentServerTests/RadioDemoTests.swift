@@ -19,6 +19,22 @@ struct RadioDemoTests {
         }
     }
 
+    @Test func itsAgentsEndAlsoIfItIsCancelled() async throws {
+        let tree = try TemporaryTree()
+        let log = tree.root.path + "/output"
+        let child = try AgentProcess.spawn(["/bin/sleep", "1000"], logFile: log)
+        let ended = try AgentProcess.spawn(["/bin/true"], logFile: log)
+        waitpid(ended, nil, 0)
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            let processes = DemoProcesses()
+            for process in [child, ended] { processes.add(process) }
+            processes.kill()
+        }.value
+        #expect(kill(child, 0) == -1)
+        #expect(errno == ESRCH)
+    }
+
     @Test func withoutAPlaceForItItSaysSo() throws {
         let tree = try TemporaryTree()
         #expect(throws: ControlError.self) {

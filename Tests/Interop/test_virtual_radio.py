@@ -1,8 +1,16 @@
 """Two agents that have nothing but a Bluetooth LE radio between them, a virtual one."""
 
+import contextlib
+import fcntl
 import os
+import pty
 import re
+import shutil
+import signal
 import socket
+import subprocess
+import tempfile
+import termios
 import threading
 
 import pytest
@@ -306,3 +314,43 @@ def test_an_invitation_is_redeemed_over_the_air(lab):
     guest.run("wait", "docs:letter.txt", "--timeout", "60s")
     with open(lab.path("guest-docs", "letter.txt")) as file:
         assert file.read() == "over the air\n"
+
+
+# By what it has printed: while an agent starts, while a command runs, while two devices pair, while a file is fetched.
+@pytest.mark.parametrize("reached", ["laptop$ synctrain agent start", "tablet$ synctrain folder add", "laptop$ synctrain pair",
+                                     "tablet$ synctrain fetch docs:photo.jpg"])
+def test_interrupted_demonstration_leaves_nothing(lab, reached):
+    temporary = tempfile.mkdtemp(prefix="st-")  # Short: a socket of it has at most 107 bytes.
+    try:
+        controller, terminal = pty.openpty()
+        environment = {**os.environ, "TMPDIR": temporary, "TERM": "xterm"}
+        demo = subprocess.Popen([cli.find_program(), "demo", "--ble"], stdin=terminal, stdout=terminal, stderr=terminal,
+                                env=environment, cwd="/", start_new_session=True,
+                                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while reached.encode() not in shown:
+                data = os.read(controller, 4096)
+                assert data, shown
+                shown += data
+        assert reached.encode() in shown
+        os.write(controller, b"\x03")
+        assert demo.wait(20) == 130
+        os.close(controller)
+        assert os.listdir(temporary) == []
+        # A process that has been killed is listed until its parent has waited for it.
+        wait_until(lambda: not list(processes_with(temporary)), 10, "no agent runs")
+    finally:
+        for pid in processes_with(temporary):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def processes_with(text):
+    """The ids of the running programs with an argument that has this text."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            if text.encode() in file.read():
+                yield int(pid)

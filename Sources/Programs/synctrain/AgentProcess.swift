@@ -74,14 +74,18 @@ enum AgentProcess {
 
     /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws
     /// `failed` with the end of the log if it ends before, `timeout` if it does not answer in time.
+    ///
+    /// - Parameter started: gets its process id before anything is waited for.
     static func start(
         _ places: CommandEnvironment.Places, connect: (CommandEnvironment.Places) -> any AgentControl,
-        timeout: Duration
+        timeout: Duration, environment: [String: String] = ProcessInfo.processInfo.environment,
+        started: (pid_t) -> Void = { _ in }
     ) async throws {
         var arguments = [try executable(), "agent", "run"]
         if let home = places.home { arguments += ["--home", home] }
         let logged = size(ofFile: places.logFile)
-        let child = try spawn(arguments, logFile: places.logFile)
+        let child = try spawn(arguments, logFile: places.logFile, environment: environment)
+        started(child)
         let deadline = ContinuousClock.now + timeout
         let agent = connect(places)
         while ContinuousClock.now < deadline {

@@ -1,7 +1,7 @@
 import ControlAPI
 import Cryptography
 import Foundation
-import NIOPosix
+import Glibc
 import TransportVirtual
 
 /// `demo --ble`: two agents of this program over a virtual radio, driven by their command lines as a person would.
@@ -19,8 +19,10 @@ struct RadioDemo {
     private let say: (String) throws -> Void
     private let connect: @Sendable (CommandEnvironment.Places) -> any AgentControl
     private let places: (String) throws -> CommandEnvironment.Places
+    private let processes = DemoProcesses()
 
-    /// Throws `ControlError` when anything is not as it should be. Removes everything it has made.
+    /// Throws `ControlError` when anything is not as it should be. Removes everything it has made and ends the agents, also if it is
+    /// cancelled: within the second that `Interrupts` leaves it.
     static func run(
         _ conditions: RadioConditions, say: @escaping (String) throws -> Void,
         connect: @escaping @Sendable (CommandEnvironment.Places) -> any AgentControl,
@@ -58,7 +60,7 @@ struct RadioDemo {
             "laptop", "init", "--name", "laptop", "--listen", "virtual://laptop", "--listen", "tcp://127.0.0.1:0",
             "--no-discovery")
         try await show("tablet", "init", "--name", "tablet", "--listen", "virtual://tablet", "--no-discovery")
-        for name in ["laptop", "tablet"] { try await show(name, "agent", "start") }
+        for name in ["laptop", "tablet"] { try await startAgent(name) }
 
         try say("\n# The laptop has a folder: letters, a photo, a video, an archive.")
         let files = try writeFolder()
@@ -237,6 +239,22 @@ struct RadioDemo {
         try await run(name, ["id"]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    private var variables: [String: String] {
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SYNCTRAIN") }
+        variables["SYNCTRAIN_VIRTUAL_AIR"] = air.path
+        return variables
+    }
+
+    /// As `agent start` does it, but as a child of this process, which can end it at any time.
+    private func startAgent(_ name: String) async throws {
+        try say("\(name)$ synctrain agent start")
+        let places = try places(path("home-\(name)"))
+        try await AgentProcess.start(places, connect: connect, timeout: .seconds(30), environment: variables) {
+            processes.add($0)
+        }
+        try say(AgentProcess.Start.inBackground.text(places).replacingOccurrences(of: directory.path, with: "…"))
+    }
+
     /// Runs a command and prints it with what it says.
     private func show(_ name: String, _ arguments: String...) async throws {
         let shown = arguments.map { $0.replacingOccurrences(of: directory.path, with: "…") }
@@ -247,18 +265,12 @@ struct RadioDemo {
 
     /// What a command says on both outputs. Throws `ControlError` if it fails.
     private func run(_ name: String, _ arguments: [String]) async throws -> String {
-        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SYNCTRAIN") }
-        variables["SYNCTRAIN_VIRTUAL_AIR"] = air.path
         let outputPath = path("output")
         try Data().write(to: URL(filePath: outputPath))
         let child = try AgentProcess.spawn(
             [try AgentProcess.executable(), "--home", path("home-\(name)")] + arguments, logFile: outputPath,
             environment: variables)
-        let status = try await NIOThreadPool.singleton.runIfActive {
-            var status: Int32 = 0
-            while waitpid(child, &status, 0) == -1, errno == EINTR {}
-            return status
-        }
+        let status = try await ChildEnd.status(of: child)
         let text = try String(contentsOfFile: outputPath, encoding: .utf8)
         guard status == 0 else { throw ControlError(.failed, "\(arguments.joined(separator: " ")): \(text)") }
         return text
@@ -284,8 +296,9 @@ struct RadioDemo {
         }
     }
 
+    /// Also in a cancelled task, which cannot run commands any more. What the agents have is removed, so they need not end by themselves.
     private func end() async {
-        for name in ["laptop", "tablet"] { _ = try? await run(name, ["agent", "stop"]) }
+        processes.kill()
         await air.close()
     }
 
@@ -320,4 +333,21 @@ struct RadioDemo {
 
     private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }
     private static func kilobytes(_ count: Int) -> String { "\(decimal(Double(count) / 1000)) KB" }
+}
+
+/// The agents of a demonstration, which are children of this process.
+final class DemoProcesses {
+    private var children: [pid_t] = []
+
+    func add(_ child: pid_t) { children.append(child) }
+
+    /// Ends them and returns when they have ended. One that had ended, and whose end somebody has waited for, is left alone: its number
+    /// may be another's by now.
+    func kill() {
+        for child in children where waitpid(child, nil, WNOHANG) == 0 {
+            _ = Glibc.kill(child, SIGKILL)
+            while waitpid(child, nil, 0) == -1, errno == EINTR {}
+        }
+        children.removeAll()
+    }
 }
