@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -242,6 +243,29 @@ import Testing
         let listed = try await scene.run(ListVersions()).output
         #expect(listed.all.sorted() == ["d/gone.txt", name])
         #expect(listed.deleted == ["d/gone.txt"])
+    }
+
+    @Test func whereAnArchiveWasMadeIsNoted() async throws {
+        let scene = try await StepScene()
+        let (one, two) = (scene.tree.outside("one"), scene.tree.outside("two"))
+        for path in [one, two] {
+            scene.configure { $0.versions = FolderVersions(kind: .simple, path: path) }
+            _ = try await scene.run(PrepareArchiveStep())
+            #expect(try await scene.index.archive(of: StepScene.id) == .made(path))
+            #expect(FileManager.default.fileExists(atPath: "\(path)/.synctrain-archive"))
+        }
+        // Gone, as with its disk.
+        try FileManager.default.removeItem(atPath: two)
+        _ = try await scene.run(PrepareArchiveStep())
+        #expect(!FileManager.default.fileExists(atPath: two))
+        // In use.
+        try FileManager.default.createDirectory(atPath: two + "/mine", withIntermediateDirectories: true)
+        scene.configure { $0.versions = FolderVersions(kind: .simple, path: one) }
+        _ = try await scene.run(PrepareArchiveStep())
+        scene.configure { $0.versions = FolderVersions(kind: .simple, path: two) }
+        _ = try await scene.run(PrepareArchiveStep())
+        #expect(try await scene.index.archive(of: StepScene.id) == .made(one))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: two) == ["mine"])
     }
 
     // MARK: halts

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import FileAccess
 import Foundation
+import IndexStore
 import Reconciliation
 import Testing
 
@@ -152,6 +153,7 @@ import Testing
         let place = try Place()
         let other = "/dev/shm/versions-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: other) }
+        #expect(try VersionArchive.prepare(at: other, of: place.root, note: nil))
         let archive = try place.archive(FolderVersions(kind: .simple, path: other))
         try #require(try archive.root.status().device != place.root.status().device, "both are on one disk here")
         let path = try place.write("one", "d/a.txt")
@@ -165,6 +167,76 @@ import Testing
         #expect(try archive.root.status(of: taken)?.modified == status.modified)
     }
 
+    /// Where its disk is not mounted, nothing is in its place, or the empty directory for the mount.
+    @Test func anArchiveOutsideIsMadeOnce() throws {
+        let place = try Place()
+        let other = place.directory + "/disk/old"
+        let settings = FolderVersions(kind: .simple, path: other)
+        #expect(try VersionArchive.prepare(at: other, of: place.root, note: nil))
+        let path = try place.write("one", "a.txt")
+        try place.archive(settings).take(path, expecting: place.status(path))
+        _ = try place.write("two", "a.txt")
+        try FileManager.default.moveItem(atPath: place.directory + "/disk", toPath: place.directory + "/unplugged")
+        for isMountPoint in [false, true] {
+            if isMountPoint {
+                try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+            }
+            #expect(try !VersionArchive.prepare(at: other, of: place.root, note: .made(other)))
+            for isCreating in [true, false] {
+                let error = #expect(throws: FileAccessError.self) {
+                    try VersionArchive.open(
+                        of: place.root, settings, isCreating: isCreating, now: place.now, utcOffset: { _ in 0 })
+                }
+                #expect(error?.code == .noArchive)
+            }
+            #expect(place.files("disk").isEmpty)
+        }
+        #expect(FileManager.default.fileExists(atPath: other))
+        try FileManager.default.removeItem(atPath: place.directory + "/disk")
+        try FileManager.default.moveItem(atPath: place.directory + "/unplugged", toPath: place.directory + "/disk")
+        #expect(try VersionArchive.prepare(at: other, of: place.root, note: .made(other)))
+        #expect(try place.archive(settings).versions(of: path).count == 1)
+    }
+
+    /// Unless the folder is from before archives were marked.
+    @Test(arguments: [FolderVersions.Kind.trashcan, .staggered])
+    func aDirectoryInUseIsNoArchive(_ kind: FolderVersions.Kind) throws {
+        let place = try Place()
+        let other = place.directory + "/disk"
+        for name in ["letters", "empty/project"] {
+            try FileManager.default.createDirectory(atPath: "\(other)/\(name)", withIntermediateDirectories: true)
+        }
+        let letter = "letters/report~20200101-120000.txt"
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(other)/\(letter)"))
+        let settings = FolderVersions(kind: kind, path: other, cleanoutDays: 1)
+        for note in [nil, IndexStore.ArchiveNote.made("/elsewhere")] {
+            let error = #expect(throws: FileAccessError.self) {
+                try VersionArchive.prepare(at: other, of: place.root, note: note)
+            }
+            #expect(error?.code == .noArchive)
+        }
+        #expect(try !VersionArchive.prepare(at: other, of: place.root, note: .made(other)))
+        #expect(throws: FileAccessError.self) { try place.archive(settings) }
+        #expect(place.files("disk") == [letter: "mine"])
+
+        #expect(try VersionArchive.prepare(at: other, of: place.root, note: .unknown))
+        let archive = try place.archive(settings)
+        #expect(try archive.list(RelativePath(parsing: "letters")).versions.map(\.name) == ["letters/report.txt"])
+        #expect(try archive.list(nil).versions.isEmpty, "the marker is no version")
+        place.now = WallTime.now.seconds + 500 * 86_400
+        try place.archive(settings).clean()
+        #expect(Array(place.files("disk").keys) == [ArchiveMarker.name])
+    }
+
+    @Test func anOldArchiveThatIsNotThereIsNotMadeElsewhere() throws {
+        let place = try Place()
+        let other = place.directory + "/usb/old"
+        #expect(try !VersionArchive.prepare(at: other, of: place.root, note: .unknown))
+        #expect(!FileManager.default.fileExists(atPath: place.directory + "/usb"))
+        try FileManager.default.createDirectory(atPath: place.directory + "/usb", withIntermediateDirectories: true)
+        #expect(try VersionArchive.prepare(at: other, of: place.root, note: .unknown))
+    }
+
     @Test func anArchiveInTheFolderByAnyWayIsRefused() throws {
         let place = try Place()
         let inside = place.directory + "/folder/old"
@@ -173,8 +245,10 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: inside)
         for path in [inside, link, place.directory] {
             #expect(throws: FolderHalt.self) { try place.archive(FolderVersions(kind: .simple, path: path)) }
+            #expect(throws: FolderHalt.self) { try VersionArchive.prepare(at: path, of: place.root, note: nil) }
         }
         // The archive itself is no link that leads somewhere else.
+        #expect(place.files("folder").isEmpty)
         try FileManager.default.createSymbolicLink(
             atPath: place.directory + "/folder/.stversions", withDestinationPath: "/tmp")
         #expect(throws: FileAccessError.self) { try place.archive(FolderVersions(kind: .simple)) }

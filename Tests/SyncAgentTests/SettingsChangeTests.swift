@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import ControlAPI
+import SyncTestKit
 import Testing
 
 @testable import SyncAgent
@@ -43,6 +44,27 @@ import Testing
     func aPasswordGoesToNoOtherHost(_ value: String) throws {
         let error = #expect(throws: ControlError.self) { try changed(Self.base, proxy(value)) }
         #expect(error?.message.contains("enter the password again") == true)
+    }
+
+    @Test func oldVersionsDoNotGoIntoADirectoryInUse() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("mine", to: "letter~20200101-120000.txt")
+        func check(_ configuration: Configuration, _ settings: [(key: String, value: String)]) throws {
+            let change = SettingsChange(
+                folder: "f", settings: settings.map { SettingInput(key: $0.key, value: $0.value) })
+            try configuration.checkArchive(configuration.edits(applying: change, userHome: nil), of: change)
+        }
+        let error = #expect(throws: ControlError.self) {
+            try check(Self.base, [("versions", "simple"), ("versions-path", directory.path)])
+        }
+        #expect(error?.path == "versions-path")
+        try check(Self.base, [("versions", "simple"), ("versions-path", directory.path + "/new")])
+        // What is set already goes on working.
+        var configured = Self.base
+        configured.folders[0].versions = FolderVersions(kind: .simple, path: directory.path)
+        try check(configured, [("versions-keep", "3")])
+        configured.folders[0].versions.kind = .none
+        #expect(throws: ControlError.self) { try check(configured, [("versions", "simple")]) }
     }
 
     /// Nor does a password of which only the mark is there become one.

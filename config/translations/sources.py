@@ -394,6 +394,7 @@ NOT_SHOWN = {
     "Sources/Sync/AgentConfiguration/File/DefaultConfiguration.swift": "file", "Sources/Storage/FolderScanner/CompositionTable.swift": "file",
     "Sources/Sync/AgentConfiguration/Folders/FolderPreparation.swift": "file", "Sources/Storage/FileAccess/DiskAttributes.swift": "file",
     "Sources/Storage/FileAccess/RelativePath+Conventions.swift": "file", "Sources/Core/Reconciliation": "file",
+    "Sources/Sync/AgentConfiguration/Folders/ArchiveMarker.swift": "file",
     # Only ever logged, which is in English.
     "Sources/Agent/MachineState": "log", "Sources/Agent/Reachability": "log", "Sources/Agent/AgentServer/LinkEndpoint.swift": "log",
     "Sources/Agent/AgentServer/ControlResponder+Page.swift": "log", "Sources/Agent/AgentServer/ControlSocket.swift": "log",

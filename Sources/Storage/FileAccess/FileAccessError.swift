@@ -33,6 +33,8 @@ package struct FileAccessError: PhrasedError, Hashable, Sendable, CustomStringCo
         case changesNames = "changes-names"
         /// The disk with the file is gone: unmounted, unplugged, or a network share that forgot it.
         case diskGone = "disk-gone"
+        /// A directory that is to be an archive of old versions is missing, or is none.
+        case noArchive = "no-archive"
         case io
         /// The staged file was committed or discarded before.
         case finished
@@ -176,6 +178,10 @@ package struct FileAccessError: PhrasedError, Hashable, Sendable, CustomStringCo
                 "this disk lists names in other Unicode characters than they were written in; mount it so that it keeps "
                     + "them (sshfs to a Mac: -o modules=iconv,from_code=UTF-8-MAC,to_code=UTF-8), or use another disk")
         case .diskGone: Phrase("the disk was removed; connect or mount it again")
+        case .noArchive:
+            Phrase(
+                "no archive of old versions is there (no `.synctrain-archive`); mount its disk, or set versions-path to an empty "
+                    + "directory. If old versions of this folder are there, create that file beside them")
         case .io: Phrase("disk error; check dmesg and the disk, then try again")
         case .finished: Phrase("the staged file was already placed or discarded; stage it again")
         case .failed:

@@ -33,6 +33,11 @@ package final class RootDirectory: Sendable {
         self.path = path
     }
 
+    /// Opens the directory at `path`, as another root was opened.
+    package convenience init(path: String, like other: RootDirectory) throws(FileAccessError) {
+        try self.init(path: path, interposer: other.descriptor.interposer)
+    }
+
     /// Opens the directory at `path` and makes it and those above it if they are missing.
     ///
     /// - Parameters:

@@ -30,6 +30,7 @@ enum Schema {
         migrator.registerMigration("v14-completeness") { try $0.execute(sql: completeness) }
         migrator.registerMigration("v15-removals") { try $0.execute(sql: removals) }
         migrator.registerMigration("v16-invitations") { try $0.execute(sql: storedInvitations) }
+        migrator.registerMigration("v17-archives") { try $0.execute(sql: archives) }
         return migrator
     }
 
@@ -198,6 +199,13 @@ enum Schema {
             WHERE local.inode IS NOT NULL AND announced.flags & 8 = 0 AND announced.flags & 7 >= 2
             GROUP BY entry.folder
         ) AS links WHERE folder.number = links.folder;
+        """
+
+    /// `archive` has where outside of a folder its archive was made; empty for a folder from before that was noted, whose archive may
+    /// be there without a marker.
+    private static let archives = """
+        CREATE TABLE archive (folder INTEGER PRIMARY KEY, path TEXT NOT NULL) STRICT;
+        INSERT INTO archive SELECT number, '' FROM folder;
         """
 
     /// `confirmedDeletion` has deletions by other devices that a person has confirmed: `mark` is a digest of name and version.

@@ -130,6 +130,21 @@ extension Configuration {
         }
     }
 
+    /// Refuses a directory for a folder's old versions that has something else.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`) with what to do first.
+    package func checkArchive(_ edits: [ConfigurationEdit], of change: SettingsChange) throws {
+        guard let id = change.folder, change.settings.contains(where: { $0.key.hasPrefix("versions") }) else { return }
+        let new = try edits.reduce(self) { try $1.applied(to: $0) }
+        let (before, after) = (try folder(FolderID(id)).versions, try new.folder(FolderID(id)).versions)
+        guard let path = after.path, before.path != path || before.kind == .none && after.kind != .none else { return }
+        do throws(ConfigurationError) {
+            try ArchiveMarker.check(path)
+        } catch {
+            throw ControlError(.invalidRequest, "\(path): \(error.text)", path: "versions-path")
+        }
+    }
+
     private func target(of change: SettingsChange) throws -> SettingTarget {
         if let id = change.folder { return .folder(try folder(FolderID(id)).id) }
         if let reference = change.device { return .device(try device(reference).id) }

@@ -357,7 +357,7 @@ extension MountFailure {
         case .notSupported: self = .notSupported
         case .invalidPath, .nameRefused, .notARegularFile: self = .invalid
         case .failed where error.operation == .rename: self = .invalid
-        case .outsideRoot, .changesNames, .diskGone, .io, .finished, .failed: self = .unreadable
+        case .outsideRoot, .changesNames, .diskGone, .noArchive, .io, .finished, .failed: self = .unreadable
         }
     }
 

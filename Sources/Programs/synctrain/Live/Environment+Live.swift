@@ -67,6 +67,7 @@ extension CommandEnvironment {
                     let edits = try old.edits(applying: change, userHome: places.userHome)
                     try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
                     try old.checkPath(edits, of: change, places: places)
+                    try old.checkArchive(edits, of: change)
                     let new = try file.apply(edits)
                     return try old.answer(to: change, in: new, since: nil)
                 }
@@ -158,6 +159,10 @@ extension CommandEnvironment {
             ? try file.load()
             : try file.create(
                 name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
+        // What Syncthing archived goes on being old versions.
+        if options.importing != nil, !isConfigured {
+            for path in configuration.folders.compactMap(\.versions.path) { try ArchiveMarker.mark(path) }
+        }
         return Initialised(
             device: DeviceID(certificateDER: certificate.certificateDER).description,
             usesPublicServers: configuration.usesPublicServers, notes: notes)

@@ -13,7 +13,8 @@ struct FolderRemoval {
     private static let tables = [
         ("own", "sequence"), ("placing", "name"), ("placingGroup", "name"), ("change", "number"), ("keepNote", "name"),
         ("keepPeer", "device"), ("keepFolder", "folder"), ("mountPoint", "name"), ("confirmedDeletion", "mark"),
-        ("fetched", "name"), ("damaged", "name"), ("scrub", "path"), ("announcer", "number"),
+        ("fetched", "name"), ("damaged", "name"), ("scrub", "path"), ("archive", "path"),
+        ("announcer", "number"),
     ]
 
     private let number: Int64

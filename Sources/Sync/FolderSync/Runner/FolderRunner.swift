@@ -172,6 +172,10 @@ package final class FolderRunner: Sendable {
         let folder = context(at: place, settings ?? places.configuration)
         // What a lost selection would select is asked about, by a change of the mode, and not applied.
         if place.selection.suffices(for: places.configuration.mode) { try await folder.applySelection(&work) }
+        if work.memory.preparedArchive != folder.settings.versions {
+            work.memory.preparedArchive = folder.settings.versions
+            try await PrepareArchiveStep().run(folder, &work)
+        }
         if folder.deletionHalt == nil, boards.status.snapshot.halt != nil { work.effects.endsHalt = true }
         return folder
     }

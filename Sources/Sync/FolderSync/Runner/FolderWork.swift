@@ -1,3 +1,4 @@
+import AgentConfiguration
 import AgentContext
 import BlockExchange
 import FileAccess
@@ -31,6 +32,8 @@ package struct FolderMemory: Sendable {
     var vanishedMounts = VanishedNames()
     /// Temporary files that may be of use to a fetch yet.
     var temporaries: Set<RelativePath> = []
+    /// The settings that `PrepareArchiveStep` has seen.
+    var preparedArchive: FolderVersions?
     /// A group may be half in its place: `SettleGroupsStep` ends that.
     var hasUnsettledGroups = true
     /// Names of which nothing is announced until their user says what is to become of what was there, and where that is.

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import FileAccess
+import Phrases
 import Reconciliation
 
 /// What a folder keeps of what is replaced and deleted in it.
@@ -117,9 +118,34 @@ extension FolderContext {
     }
 }
 
+/// Has an archive outside of the folder made before anything goes there.
+struct PrepareArchiveStep: FolderStep {
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        let (versions, store, root) = (folder.settings.versions, folder.index.store, folder.root)
+        let note = try await store.archive(of: folder.id)
+        guard versions.kind != .none, let path = versions.path else {
+            // What it is set to from now on is not from before.
+            if note == .unknown, versions.path == nil { try await store.setArchive(nil, of: folder.id) }
+            return
+        }
+        do {
+            guard try await folder.onDisk({ try VersionArchive.prepare(at: path, of: root, note: note) }) else {
+                // Taken over as soon as it is there.
+                if note == .unknown { work.memory.preparedArchive = nil }
+                return
+            }
+        } catch let error as any PhrasedError {
+            // What is to be archived stays in its place, and says so.
+            return folder.logger.warning("old versions cannot be archived: \(error.text.english)")
+        }
+        if note != .made(path) { try await store.setArchive(path, of: folder.id) }
+    }
+}
+
 /// Lets versions go that the folder's rules do not keep any more.
 struct CleanArchiveStep: FolderStep {
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        try await PrepareArchiveStep().run(folder, &work)
         let archive = folder.archive
         try await folder.onDisk {
             guard archive.settings.kind != .none else { return }

@@ -2,6 +2,7 @@ import AgentConfiguration
 import Arithmetic
 import BlockExchange
 import FileAccess
+import IndexStore
 import Phrases
 import Reconciliation
 
@@ -32,9 +33,10 @@ package struct VersionArchive: Sendable {
     package let now: Int64
     package let utcOffset: @Sendable (Int64) -> Int64
 
-    /// Opens the folder's archive; nil if there is none and it is not to be made.
+    /// Opens the folder's archive; nil if there is none and nothing is to be archived. One outside of the folder must be there if
+    /// the folder archives: else it would be made where its disk is to be mounted.
     ///
-    /// - Throws: `FileAccessError`; `FolderHalt` (`error`) if the archive and the folder are nested.
+    /// - Throws: `FileAccessError`, `noArchive` if it is not there; `FolderHalt` (`error`) if the archive and the folder are nested.
     package static func open(
         of folder: RootDirectory, _ settings: FolderVersions, isCreating: Bool, now: Int64,
         utcOffset: @escaping @Sendable (Int64) -> Int64
@@ -42,24 +44,75 @@ package struct VersionArchive: Sendable {
         let root: RootDirectory
         do {
             if let path = settings.path {
-                root = try isCreating ? RootDirectory(creating: path, like: folder) : RootDirectory(path: path)
-                guard try !root.isSameOrInside(folder), try !folder.isSameOrInside(root) else {
-                    throw FolderHalt(
-                        reason: .error,
-                        message: Phrase(
-                            "the archive \(path) and the folder \(folder.path) are nested; choose another "
-                                + "versions-path"))
+                root = try RootDirectory(path: path, like: folder)
+                try refuseNested(root, folder)
+                guard try settings.kind == .none || isMarked(root) else {
+                    throw FileAccessError(.noArchive, .open, path: path)
                 }
             } else {
                 let path = try RelativePath(parsing: directory)
                 if isCreating { try folder.createDirectories(path) }
                 root = try RootDirectory(beneath: folder, path)
             }
-        } catch let error as FileAccessError where !isCreating && error.code == .notFound {
-            return nil
+        } catch let error as FileAccessError where error.code == .notFound {
+            if let path = settings.path, settings.kind != .none { throw FileAccessError(.noArchive, .open, path: path) }
+            guard isCreating else { return nil }
+            throw error
         }
         return VersionArchive(
             folder: folder, root: root, rules: VersionRules(settings), now: now, utcOffset: utcOffset)
+    }
+
+    // MARK: outside of the folder
+
+    /// Makes the archive at `path`, which is outside of the folder, or takes over what is there.
+    ///
+    /// - parameter note: What is known of it. Once it was made it is not made again: its disk is not mounted.
+    /// - Returns: whether it is there.
+    /// - Throws: `FileAccessError`, `noArchive` for a directory with files that are not the archive's; `FolderHalt` (`error`) if
+    ///   the archive and the folder are nested.
+    static func prepare(
+        at path: String, of folder: RootDirectory, note: IndexStore.ArchiveNote?
+    ) throws -> Bool {
+        let wasMade = note == .made(path)
+        let root: RootDirectory
+        do {
+            root = try RootDirectory(path: path, like: folder)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            if wasMade { return false }
+            // It may have been made, where the directory of a disk that is not mounted is gone.
+            if note == .unknown, (try? RootDirectory(path: parent(of: path))) == nil { return false }
+            root = try RootDirectory(creating: path, like: folder)
+        }
+        try refuseNested(root, folder)
+        if try isMarked(root) { return true }
+        if wasMade { return false }
+        guard try note == .unknown || ArchiveMarker.isEmpty(root.list(nil).map { $0.name ?? "" }) else {
+            throw FileAccessError(.noArchive, .open, path: path)
+        }
+        let staged = try root.stage(RelativePath(parsing: ArchiveMarker.name), resuming: false)
+        try staged.write(Array(ArchiveMarker.text.utf8), at: 0)
+        _ = try staged.commit(replacing: .nothing, permissions: 0o644, modified: nil)
+        return true
+    }
+
+    /// Of an absolute and clean path.
+    private static func parent(of path: String) -> String {
+        "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+    }
+
+    private static func isMarked(_ root: RootDirectory) throws -> Bool {
+        try root.status(of: RelativePath(parsing: ArchiveMarker.name))?.type == .regular
+    }
+
+    private static func refuseNested(_ root: RootDirectory, _ folder: RootDirectory) throws {
+        guard try !root.isSameOrInside(folder), try !folder.isSameOrInside(root) else {
+            throw FolderHalt(
+                reason: .error,
+                message: Phrase(
+                    "the archive \(root.path) and the folder \(folder.path) are nested; choose another versions-path"))
+        }
     }
 
     // MARK: archiving
@@ -227,6 +280,7 @@ package struct VersionArchive: Sendable {
             switch entry.type {
             case .directory: listing.directories.append(path)
             case .regular:
+                guard directory != nil || name != ArchiveMarker.name else { continue }
                 let family = VersionName.parse(path.text)?.original ?? VersionName.family(of: path.text)
                 guard !path.isTemporary, isWanted(family), let status = try root.status(of: path),
                     status.type == .regular

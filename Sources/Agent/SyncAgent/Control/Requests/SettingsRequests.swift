@@ -113,6 +113,7 @@ struct SettingsRequests: RequestGroup {
             let edits = try old.edits(applying: change, userHome: places.userHome)
             try old.checkPage(edits, of: change, hasPassword: PasswordFile.isThere(in: places))
             try old.checkPath(edits, of: change, places: places)
+            try old.checkArchive(edits, of: change)
             try await turn.edit(edits)
             return try old.answer(to: change, in: turn.current, since: configuration.atStart)
         }
