@@ -141,6 +141,10 @@ struct ArchiveAttempt: Sendable {
     /// The archive has what the scene says, and nothing else.
     func prepareArchive(_ round: Int) throws {
         try? FileManager.default.removeItem(atPath: archive.root)
+        if scene.place != .inFolder {
+            try FileManager.default.createDirectory(atPath: archive.root, withIntermediateDirectories: true)
+            try ArchiveMarker.mark(archive.root)
+        }
         for (name, text) in scene.archivedBefore(round) {
             let path = "\(archive.root)/\(name)"
             try FileManager.default.createDirectory(
@@ -213,7 +217,8 @@ struct ArchiveAttempt: Sendable {
     }
 
     private var archivedTexts: [String] {
-        archive.allNames(all: true).filter { RelativePath($0)?.isTemporary == false }.compactMap {
+        let names = archive.allNames(all: true).filter { $0 != ArchiveMarker.name }
+        return names.filter { RelativePath($0)?.isTemporary == false }.compactMap {
             archive.read($0).map { String(decoding: $0, as: UTF8.self) }
         }.sorted()
     }
