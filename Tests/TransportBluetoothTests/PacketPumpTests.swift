@@ -3,8 +3,8 @@ import MessageBus
 import SyncTestKit
 import Synchronization
 import Testing
-
 import Threads
+
 @testable import TransportBluetooth
 
 /// Local packet sockets stand for L2CAP ones: packets in order, each whole, and the same errors.
@@ -105,11 +105,23 @@ import Threads
         #expect(try await Sockets.packets(from: running.peer, byteCount: nil).isEmpty)
     }
 
+    /// It reads nothing, as one that gives no credits; what waits for it is lost with the link.
+    @Test func aPeerThatTakesNothingKeepsNoLink() async throws {
+        let running = try Running(packetLimit: 100)
+        async let sent: Void? = try? Sockets.write([UInt8](repeating: 1, count: 2_000_000), to: running.user)
+        try await Sockets.untilFull(running.user)
+        shutdown(running.user.number, CInt(SHUT_RDWR))
+        #expect(await running.end() == .closedHere)
+        _ = await sent
+    }
+
     @Test func theStateOfAPump() {
         var state = PumpState()
         #expect(state.streamInterest == .readable && state.packetInterest == .readable)
         state.isSending = true
-        #expect(state.streamInterest == nil && state.packetInterest == [.readable, .writable])
+        #expect(state.streamInterest == [] && state.packetInterest == [.readable, .writable])
+        state.isHungUp = true
+        #expect(state.streamInterest == nil && state.isClosedHere && !state.isSent)
         state.isStarved = true
         #expect(state.packetInterest == .readable)
         state.isDelivering = true

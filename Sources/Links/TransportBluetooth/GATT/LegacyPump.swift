@@ -12,6 +12,8 @@ struct LegacyPump {
     let control: GATTPump.Outlet
     /// The longest value.
     let valueLimit: Int
+    /// How long what is left may take to be sent after the stream's end.
+    var lingering = Duration.seconds(5)
 
     /// How long an outlet that has enough to do is left alone.
     private static let congestion = Duration.milliseconds(10)
@@ -35,6 +37,9 @@ struct LegacyPump {
         /// A packet that its outlet did not take.
         var packet: DropPacketStream.Packet?
         var hasStreamEnded = false
+        /// The stream's other end is closed; what it wrote before may not have been read yet.
+        var isHungUp = false
+        var closingDeadline: ContinuousClock.Instant?
         var broken: SystemError?
         var isClosed = false
 
@@ -53,6 +58,8 @@ struct LegacyPump {
                 if isClosed, incoming.isEmpty { return .closedThere }
                 // The end follows the last packet.
                 if hasStreamEnded, packet == nil, machine.waitingCount == 0 { return .closedHere }
+                if hasStreamEnded || isHungUp { closingDeadline = closingDeadline ?? .now + pump.lingering }
+                if let closingDeadline, closingDeadline <= .now { return .closedHere }
                 wait()
             }
         }
@@ -112,10 +119,12 @@ struct LegacyPump {
             var events: PollEvents = []
             if !hasStreamEnded, machine.waitingCount < LegacyPump.waitingLimit { events.insert(.readable) }
             if !incoming.isEmpty { events.insert(.writable) }
-            poll.add(stream.number, events.isEmpty ? nil : events)
+            // Without an interest an end that is known would wake this for ever.
+            poll.add(stream.number, events.isEmpty && (hasStreamEnded || isHungUp) ? nil : events)
             // Frames that the stream has no room for hold back those that follow.
             poll.add(pump.inlet.descriptor, incoming.isEmpty ? .readable : nil)
             let result = poll.wait(packet == nil ? nil : LegacyPump.congestion)
+            if !result[0].isDisjoint(with: .ended) { isHungUp = true }
             if !result[1].isEmpty { receive() }
         }
 

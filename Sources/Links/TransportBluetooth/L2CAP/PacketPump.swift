@@ -9,7 +9,7 @@ import MessageBus
 struct PacketPump {
     /// How the packets ended.
     enum Outcome: Equatable, Sendable {
-        /// This side's stream was closed, and what it had written was sent.
+        /// This side's stream was closed, and what it had written was sent, if the peer took it in time.
         case closedHere
         /// The peer closed its end.
         case closedThere
@@ -20,7 +20,7 @@ struct PacketPump {
     let stream: Descriptor
     let packets: Descriptor
     let packetLimit: Int
-    /// How long what this side sent last may take to leave the machine after the stream's end.
+    /// How long the peer may take to accept what is left after the stream's end, and that to leave the machine.
     var lingering = Duration.seconds(5)
 
     /// How long a socket without memory is left alone.
@@ -33,15 +33,21 @@ struct PacketPump {
         incoming.fill(with: first)
         var state = PumpState(isDelivering: !incoming.isEmpty)
         var broken: SystemError?
+        var deadline: ContinuousClock.Instant?
         while true {
             if state.isDelivered { return broken.map(Outcome.broken) ?? .closedThere }
             // A broken link takes nothing any more, and what came over it is still to be delivered.
             if state.isSent, broken == nil { return linger() }
+            // A peer that gives no credits would keep the link for ever.
+            if state.isClosedHere, broken == nil { deadline = deadline ?? .now + lingering }
+            let rest = deadline.map { $0 - .now }
+            if let rest, rest <= .zero { return broken.map(Outcome.broken) ?? .closedHere }
             var poll = Poll()
             poll.add(stream.number, state.streamInterest)
             poll.add(packets.number, state.packetInterest)
-            let events = poll.wait(state.isStarved ? Self.starvation : nil)
+            let events = poll.wait(state.isStarved ? Self.starvation : rest)
             state.isStarved = false
+            if !events[0].isDisjoint(with: .ended) { state.isHungUp = true }
             if !events[1].isEmpty { receive(&state, &incoming, &broken) }
             if !events[0].isEmpty || state.isDelivering { deliver(&state, &incoming) }
             if !events[0].isEmpty, !state.isSending, state.stream == .open {

@@ -17,15 +17,18 @@ struct PumpState: Equatable, Sendable {
     var isDelivering = false
     /// The packet socket had no memory though it said it was writable.
     var isStarved = false
+    /// The stream's other end is closed: all that comes from there is what it wrote before.
+    var isHungUp = false
     var stream = End.open
     var packets = End.open
 
-    /// nil: not even for its end, which would be reported again and again.
+    /// Empty: for its end alone, after which what waits has to leave soon. nil: not even for that, which would be reported again
+    /// and again.
     var streamInterest: PollEvents? {
         var events: PollEvents = []
         if stream == .open, !isSending { events.insert(.readable) }
         if isDelivering { events.insert(.writable) }
-        return events.isEmpty ? nil : events
+        return events.isEmpty && isClosedHere ? nil : events
     }
 
     var packetInterest: PollEvents? {
@@ -34,6 +37,9 @@ struct PumpState: Equatable, Sendable {
         if isSending, !isStarved { events.insert(.writable) }
         return events.isEmpty ? nil : events
     }
+
+    /// Whether this side's user has closed the stream.
+    var isClosedHere: Bool { stream == .ended || isHungUp }
 
     /// Whether the stream's end has been passed on as far as this side can: the packets may be closed then.
     var isSent: Bool { stream == .ended && !isSending }
