@@ -273,4 +273,18 @@ import Testing
         looks = [agenda.nextLook(at: .seconds(9)), agenda.nextLook(at: .seconds(9))]
         #expect(looks == [.at(nil), .wait(until: nil)])
     }
+
+    @Test func `what is needed is counted once after a run of removals`() throws {
+        var agenda = settled()
+        #expect(!agenda.awaitsCount)
+        for tenth in 0...20 { agenda.countNeedSoon(at: .milliseconds(tenth * 40)) }
+        #expect(agenda.awaitsCount && !agenda.hasWork)
+        let looks = [0, 1, 1].map { agenda.nextLook(at: .seconds($0)) }
+        #expect(looks == [.wait(until: .seconds(1)), .countNeed, .wait(until: nil)])
+        #expect(!agenda.awaitsCount)
+        agenda.needCounted(in: .milliseconds(300))
+        agenda.countNeedSoon(at: .seconds(2))
+        #expect(agenda.nextLook(at: .seconds(7)) == .wait(until: .seconds(8)))
+        #expect(agenda.nextLook(at: .seconds(8)) == .countNeed)
+    }
 }

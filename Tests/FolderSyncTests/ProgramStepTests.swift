@@ -72,6 +72,19 @@ import Testing
         #expect(try await refusal(of: RemoveNameStep(path: try path("nowhere")), scene) == .notFound)
     }
 
+    /// A walk of the folder for each name would make a run of removals as slow as the folder is large.
+    @Test func whatIsNeededIsCountedOnceForAllThatAProgramRemoves() async throws {
+        let scene = try await StepScene(ignoring: "!/kept\n*\n", mode: .selective)
+        try await scene.announce([("kept/a", "0123"), ("kept/b", "4567"), ("c", "89")], counter: 1)
+        let selected = try await scene.run(RemoveNameStep(path: try path("kept/a"))).effects
+        #expect(selected.counts.need == nil && selected.counts.extraneous == nil)
+        #expect(selected.touchesNeed && !selected.touchesExtraneous)
+        let unselected = try await scene.run(RemoveNameStep(path: try path("c"))).effects
+        #expect(!unselected.touchesNeed && !unselected.touchesExtraneous)
+        let counted = try await scene.run(CountNeedStep()).effects
+        #expect(counted.counts.need?.items.files == 1)
+    }
+
     @Test func mostOfWhatIsElsewhereIsNotDeleted() async throws {
         let scene = try await StepScene(ignoring: "*\n", mode: .selective)
         let names = (0..<240).map { "f\($0)" }

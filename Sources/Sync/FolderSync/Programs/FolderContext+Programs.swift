@@ -26,7 +26,7 @@ extension FolderContext {
         // Nobody else's name is concerned. Nor are watches: what is in a directory that the rest's rule excludes is watched already.
         try await folder.index.reselect(at: path)
         work.memory.appliedSelection = grown.selection
-        work.effects.counts.need = try await folder.index.neededTotals()
+        work.effects.touchesNeed = true
         work.effects.events.append(("selection-changed", nil))
         work.effects.rescan(path)
         return folder

@@ -20,7 +20,10 @@ package struct RemoveNameStep: FolderStep {
         let facts = try await folder.index.facts(path.text)
         if folder.selection.isLeftOut(path.text) {
             let isShared = facts?.global.map { !$0.isDeleted && !$0.isInvalid } ?? false
-            if isShared { return try await removeEverywhere(folder, &work) }
+            if isShared {
+                work.effects.touchesExtraneous = true
+                return try await removeEverywhere(folder, &work)
+            }
             try await remove(status, folder)
             return work.effects.rescan(path.text)
         }
@@ -45,12 +48,14 @@ package struct RemoveNameStep: FolderStep {
         guard let entry = try await folder.index.global(path.text), entry.isPresent || entry.isDirectory else {
             throw ProgramRefusal.notFound
         }
+        // Of many names that a program removes, counted once.
+        if !folder.selection.isLeftOut(path.text) { work.effects.touchesNeed = true }
         try await removeEverywhere(folder, &work)
     }
 
     private func removeEverywhere(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         try await RemovalGuard(folder: folder).requireRemovable(path.text, isEverywhere: true, &work)
-        let outcome = try await DeleteEverywhereStep(paths: [path.text]).run(folder, &work)
+        let outcome = try await DeleteEverywhereStep(paths: [path.text]).delete(folder, &work)
         guard outcome.staying.isEmpty else { throw ProgramRefusal.changedHere }
         RemovalGuard(folder: folder).noteRemoved(path.text, &work)
     }

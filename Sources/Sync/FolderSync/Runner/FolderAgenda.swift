@@ -12,6 +12,8 @@ package struct FolderAgenda: Sendable {
         case at([RelativePath]?)
         /// Count what is on this disk and not selected.
         case countExtraneous
+        /// Count what is needed.
+        case countNeed
         /// Nothing to do before this time, or before something happens.
         case wait(until: MonotonicTime?)
     }
@@ -53,11 +55,6 @@ package struct FolderAgenda: Sendable {
     private static let reportLimit = 1500
     private static let firstRetry: Duration = .seconds(5)
     private static let lastRetry: Duration = .seconds(600)
-    /// How long names that are not selected wait to be counted with those that follow, and how long at most: what a count costs
-    /// is paid for by a longer wait for the next one, but people are told within a minute.
-    private static let firstExtraneousPause: Duration = .seconds(5)
-    private static let lastExtraneousPause: Duration = .seconds(50)
-    private static let extraneousPatience = 20
 
     /// Time between two looks at the whole folder; nil for none but those that are asked for.
     package var rescanInterval: Duration?
@@ -80,9 +77,10 @@ package struct FolderAgenda: Sendable {
     /// Where names are gone, which others may follow or turn up elsewhere.
     private(set) var goneScans = WaitingNames()
     private var goneScansDue: MonotonicTime?
-    /// When what is not selected is counted.
-    private var extraneousDue: MonotonicTime?
-    private var extraneousPause = FolderAgenda.firstExtraneousPause
+    /// When what is on this disk and not selected is counted.
+    private var extraneousCount = DueCount(firstPause: .seconds(5))
+    /// When what is needed is counted, other than by a pull.
+    private var needCount = DueCount(firstPause: .seconds(1))
     private var nextRescan: MonotonicTime?
     private var nextRetry: MonotonicTime?
     private var retryPause = FolderAgenda.firstRetry
@@ -130,15 +128,19 @@ package struct FolderAgenda: Sendable {
     }
 
     /// Names that are not selected came, went or changed: they are counted soon, with those that follow until then.
-    mutating func countExtraneousSoon(at now: MonotonicTime) {
-        extraneousDue = extraneousDue ?? now + extraneousPause
-    }
+    mutating func countExtraneousSoon(at now: MonotonicTime) { extraneousCount.soon(at: now) }
 
     /// They were counted, which took so long.
-    mutating func extraneousCounted(in cost: Duration) {
-        extraneousPause = min(
-            Self.lastExtraneousPause, max(Self.firstExtraneousPause, cost * Self.extraneousPatience))
-    }
+    mutating func extraneousCounted(in cost: Duration) { extraneousCount.counted(in: cost) }
+
+    /// Less is needed, or more: that is counted soon, with what follows until then.
+    mutating func countNeedSoon(at now: MonotonicTime) { needCount.soon(at: now) }
+
+    /// It was counted, which took so long.
+    mutating func needCounted(in cost: Duration) { needCount.counted(in: cost) }
+
+    /// Whether what is needed is still to be counted.
+    var awaitsCount: Bool { isPulling || needCount.due != nil }
 
     /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
     /// both ends of a rename are seen at once.
@@ -215,7 +217,7 @@ package struct FolderAgenda: Sendable {
         if isWholeScanDue {
             isWholeScanDue = false
             // It counts, too.
-            extraneousDue = nil
+            extraneousCount.forget()
             goneScans = WaitingNames()
             goneScansDue = nil
             dueScans = []
@@ -230,12 +232,11 @@ package struct FolderAgenda: Sendable {
             pullLater(paths.map(\.text), areAnnounced: false)
             return .at(paths)
         }
-        if let extraneousDue, now >= extraneousDue {
-            self.extraneousDue = nil
-            return .countExtraneous
-        }
+        if needCount.take(at: now) { return .countNeed }
+        if extraneousCount.take(at: now) { return .countExtraneous }
+        let counts = [needCount.due, extraneousCount.due]
         return .wait(
-            until: [nextRescan, laterScansDue, goneScansDue, reportedDue, extraneousDue].compactMap { $0 }.min())
+            until: ([nextRescan, laterScansDue, goneScansDue, reportedDue] + counts).compactMap { $0 }.min())
     }
 
     /// Takes the next pull off the agenda. The one before has ended: one loop asks for pulls and does them.
@@ -277,7 +278,8 @@ package struct FolderAgenda: Sendable {
         laterScansDue = nil
         goneScans = WaitingNames()
         goneScansDue = nil
-        extraneousDue = nil
+        extraneousCount.forget()
+        needCount.forget()
         reported = WaitingNames()
         reports = nil
         doubted = []

@@ -16,6 +16,17 @@ struct CountExtraneousStep: FolderStep {
     }
 }
 
+/// Counts what is needed, where no pull does.
+struct CountNeedStep: FolderStep {
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        let started = folder.tools.time.monotonic()
+        let need = try await folder.index.neededTotals()
+        work.effects.counts.need = need
+        work.effects.counts.lacks = need.items == .zero ? [] : try await folder.lacks()
+        work.effects.needCost = folder.tools.time.monotonic() - started
+    }
+}
+
 /// Counts of a folder that `status` shows.
 extension FolderContext {
     /// So much of what is needed is looked at, and so many different sets of holders are told apart.

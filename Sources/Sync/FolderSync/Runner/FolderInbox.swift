@@ -130,7 +130,7 @@ package final class FolderInbox: Sendable {
     package var hasWork: Bool { state.withLock { $0.agenda.hasWork } }
 
     /// Whether something is due, or a pull is under way that may not have seen yet what it needs.
-    var isBusy: Bool { state.withLock { $0.agenda.hasWork || $0.agenda.isPulling } }
+    var isBusy: Bool { state.withLock { $0.agenda.hasWork || $0.agenda.awaitsCount } }
 
     func nextScan(at now: MonotonicTime) -> FolderAgenda.Look { state.withLock { $0.agenda.nextLook(at: now) } }
 
@@ -167,6 +167,8 @@ package final class FolderInbox: Sendable {
             if effects.scansEverything { state.agenda.scanEverything() }
             if let cost = effects.extraneousCost { state.agenda.extraneousCounted(in: cost) }
             if effects.touchesExtraneous { state.agenda.countExtraneousSoon(at: now) }
+            if let cost = effects.needCost { state.agenda.needCounted(in: cost) }
+            if effects.touchesNeed { state.agenda.countNeedSoon(at: now) }
             switch effects.pull {
             case .everything: state.agenda.pullSoon()
             case .names(let names): state.agenda.pullSoon(names.map(\.text), areAnnounced: false)
@@ -176,6 +178,7 @@ package final class FolderInbox: Sendable {
             let scans =
                 effects.laterScans != nil || effects.goneScans != nil || !effects.doubted.isEmpty
                 || !effects.rescans.isEmpty || effects.scansEverything || effects.touchesExtraneous
+                || effects.touchesNeed
             if case .none = effects.pull { return (scans, effects.mayUnblockPull) }
             return (scans, true)
         }

@@ -303,6 +303,7 @@ package final class FolderRunner: Sendable {
             switch boards.inbox.nextScan(at: now) {
             case .at(let paths): await scan(paths)
             case .countExtraneous: await attempt { _ = try await self.perform(CountExtraneousStep()) }
+            case .countNeed: await attempt { _ = try await self.perform(CountNeedStep()) }
             case .wait(let deadline): await rest(until: deadline, now, boards.inbox.scanWake)
             }
         }
@@ -342,6 +343,7 @@ package final class FolderRunner: Sendable {
         switch boards.inbox.nextScan(at: now) {
         case .at(let paths): await scan(paths)
         case .countExtraneous: await attempt { _ = try await self.perform(CountExtraneousStep()) }
+        case .countNeed: await attempt { _ = try await self.perform(CountNeedStep()) }
         case .wait:
             guard case .now(let names, let unannounced) = boards.inbox.nextPull(at: now) else { return false }
             await attempt { try await self.pull(names, unannounced) }

@@ -95,6 +95,10 @@ package struct FolderEffects: Sendable {
     var touchesExtraneous = false
     /// They were counted, which took so long.
     var extraneousCost: Duration?
+    /// Other names are needed than before, and no pull is to count them.
+    var touchesNeed = false
+    /// They were counted, which took so long.
+    var needCost: Duration?
     /// Conflict copies came or went.
     var touchesConflicts = false
     /// The halt that the folder was in is over.

@@ -22,6 +22,16 @@ package struct DeleteEverywhereStep: FolderStep {
     /// - Throws: `FolderError` for a folder that only receives and for names that nobody has; `FolderHalt` while deletions are
     ///   held back.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RemovalOutcome {
+        let outcome = try await delete(folder, &work)
+        if !isDryRun {
+            work.effects.counts.need = try await folder.index.neededTotals()
+            work.effects.counts.extraneous = try await folder.countExtraneous()
+        }
+        return outcome
+    }
+
+    /// The same without counting what is needed and what is not selected then, which costs a pass over the folder.
+    func delete(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RemovalOutcome {
         guard folder.rules.kind != .receiveOnly else { throw FolderError.receivesOnly(.delete) }
         try folder.requireNoDeletionHalt()
         var removal = Removal(folder: folder, isDryRun: isDryRun, work: work)
@@ -37,7 +47,6 @@ package struct DeleteEverywhereStep: FolderStep {
                 try await removal.remove(Array(names[start..<min(start + FolderIndex.pageLimit, names.count)]))
             }
         }
-        if !isDryRun { try await removal.count() }
         return removal.finished
     }
 }
@@ -58,11 +67,6 @@ private struct Removal {
         self.isDryRun = isDryRun
         self.work = work
         outcome = RemovalOutcome(folder: folder.id.rawValue, isDryRun: isDryRun)
-    }
-
-    mutating func count() async throws {
-        work.effects.counts.need = try await folder.index.neededTotals()
-        work.effects.counts.extraneous = try await folder.countExtraneous()
     }
 
     /// Names of devices and their links are the caller's to fill in.
