@@ -64,17 +64,17 @@ import Testing
         var guardian = DeletionGuard()
         let first = names(60, "a")
         guardian.noted(gone: first, lost: 10, at: .zero)
-        func lost(with more: Int) -> DeletionGuard.Verdict {
+        func lost(with more: Int, of known: Int) -> DeletionGuard.Verdict {
             guardian.verdict(
-                gone: [], lost: more, known: 105, isRootEmpty: false, isWhole: true, mayWait: false, at: .seconds(1))
+                gone: [], lost: more, known: known, isRootEmpty: false, isWhole: true, mayWait: false, at: .seconds(1))
         }
-        #expect(lost(with: 91) == .massDeletion(lost: 101, of: 115))
+        #expect(lost(with: 91, of: 105) == .massDeletion(lost: 101, of: 115))
         guardian.returned(first[..<55])
-        #expect(lost(with: 95) == .proceed)
-        #expect(lost(with: 96) == .massDeletion(lost: 101, of: 110))
+        #expect(lost(with: 95, of: 160) == .proceed)
+        #expect(lost(with: 96, of: 160) == .massDeletion(lost: 101, of: 165))
     }
 
-    @Test func piecesOfOneMinuteCountTogether() {
+    @Test func piecesOfOneRunCountTogether() {
         var guardian = DeletionGuard()
         var known = 180
         for piece in 0..<3 {
@@ -92,8 +92,50 @@ import Testing
                 == .massDeletion(lost: 120, of: 180))
         #expect(
             guardian.verdict(
-                gone: [], lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(200))
+                gone: [], lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(303))
                 == .proceed)
+    }
+
+    /// One name after the other, so many seconds apart, in a folder of 300 names, until that is refused.
+    ///
+    /// - Parameter come: how many new names come meanwhile for each that goes.
+    private func deleted(each pause: Int, in scope: DeletionGuard.Scope = .here, come: Int = 0, most: Int = 1000) -> Int
+    {
+        var guardian = DeletionGuard()
+        var known = 300
+        for step in 0..<min(most, known + come * most) {
+            let verdict = guardian.verdict(
+                gone: ["\(step)"], lost: 1, known: known, isRootEmpty: false, isWhole: true, mayWait: false, in: scope,
+                at: .seconds(step * pause))
+            guard verdict == .proceed else { return step }
+            guardian.noted(gone: ["\(step)"], lost: 1, in: scope, at: .seconds(step * pause))
+            known += come - 1
+        }
+        return most
+    }
+
+    @Test func aDeletionThatTakesLongIsOne() {
+        for pause in [0, 1, 60, 300] { #expect(deleted(each: pause) == 150, "\(pause)") }
+        #expect(deleted(each: 60, in: .elsewhere) == 150)
+        #expect(deleted(each: 301, most: 299) == 299, "a pause ends it")
+        #expect(deleted(each: 60, come: 1) == 1000, "as in a queue")
+    }
+
+    /// What others have and this device does not is none of the names here.
+    @Test func eachScopeIsJudgedByItsOwnNames() {
+        var guardian = DeletionGuard()
+        func verdict(known: Int, _ scope: DeletionGuard.Scope) -> DeletionGuard.Verdict {
+            guardian.verdict(
+                gone: ["next"], lost: 1, known: known, isRootEmpty: false, isWhole: true, mayWait: false, in: scope,
+                at: .seconds(200))
+        }
+        for number in 0..<120 { guardian.noted(gone: ["\(number)"], lost: 1, in: .elsewhere, at: .seconds(number)) }
+        #expect(verdict(known: 110, .here) == .proceed)
+        #expect(verdict(known: 110, .elsewhere) == .massDeletion(lost: 121, of: 230))
+        guardian.reset()
+        for number in 0..<120 { guardian.noted(gone: ["\(number)"], lost: 1, at: .seconds(number)) }
+        #expect(verdict(known: 110, .here) == .massDeletion(lost: 121, of: 230))
+        #expect(verdict(known: 110, .elsewhere) == .massDeletion(lost: 121, of: 230))
     }
 
     @Test func aRenameIsToldAtOnceWhateverWasDeletedBefore() {

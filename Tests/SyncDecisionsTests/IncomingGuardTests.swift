@@ -15,7 +15,7 @@ import Testing
     ])
     func firstLook(lost: Int, known: Int, verdict: IncomingGuard.Verdict) {
         var guardian = IncomingGuard()
-        let isSuspicious = guardian.mayBeTooMany(lost, at: .zero)
+        let isSuspicious = guardian.mayBeTooMany(lost, known: known, at: .zero)
         #expect(isSuspicious == (verdict != .proceed))
         let found = guardian.verdict(lost: lost, known: known, at: .zero)
         #expect(found == verdict)
@@ -41,7 +41,7 @@ import Testing
         #expect(!all.contains(.hold))
     }
 
-    @Test func piecesOfOneMinuteCountTogether() {
+    @Test func piecesOfOneRunCountTogether() {
         var guardian = IncomingGuard()
         func verdict(_ lost: Int, of known: Int, at second: Int) -> IncomingGuard.Verdict {
             guardian.verdict(lost: lost, known: known, at: .seconds(second))
@@ -50,13 +50,31 @@ import Testing
             #expect(verdict(50, of: 180 - 50 * second, at: second) == .proceed)
             guardian.noted(50, at: .seconds(second))
         }
-        let isSuspicious = guardian.mayBeTooMany(1, at: .seconds(2))
+        let isSuspicious = guardian.mayBeTooMany(1, known: 80, at: .seconds(2))
         #expect(isSuspicious)
         #expect(verdict(50, of: 80, at: 2) == .hold)
         #expect(verdict(0, of: 80, at: 2) == .proceed)
-        #expect(verdict(50, of: 80, at: 62) == .proceed)
-        let isSuspiciousLater = guardian.mayBeTooMany(50, at: .seconds(62))
+        #expect(verdict(50, of: 80, at: 301) == .hold)
+        #expect(verdict(50, of: 80, at: 302) == .proceed)
+        let isSuspiciousLater = guardian.mayBeTooMany(50, known: 80, at: .seconds(302))
         #expect(!isSuspiciousLater)
+    }
+
+    /// One file each ten seconds; each has another follow it, or not.
+    @Test(arguments: [false, true]) func deletionsThatTrickleAreHeld(areReplaced: Bool) {
+        var guardian = IncomingGuard()
+        var (known, deleted) = (300, 0)
+        for step in 0..<300 {
+            let now = Duration.seconds(step * 10)
+            if guardian.mayBeTooMany(1, known: known, at: now) {
+                // What waits for others is carried out in the end.
+                if guardian.verdict(lost: 1, known: known, at: now) == .hold { break }
+            }
+            guardian.noted(1, at: now)
+            deleted += 1
+            if !areReplaced { known -= 1 }
+        }
+        #expect(deleted == (areReplaced ? 300 : 150))
     }
 
     @Test func theSentenceSaysWhoDeletedHowManyAndBothWaysOn() {

@@ -5,7 +5,8 @@ import BlockExchange
 ///
 /// The watcher reports a large deletion in pieces, the first of which may be of one name. So deletions are taken for
 /// meant only once no more come, and what was deleted in the last minute counts as well. A name counts once, however often
-/// it comes and goes: a build that is cleaned again and again is no accident.
+/// it comes and goes: a build that is cleaned again and again is no accident. A deletion of many names may take longer than
+/// a minute: as long as no five minutes pass without one, what the folder has shrunk by counts (`DeletionRun`).
 package struct DeletionGuard: Sendable {
     package enum Verdict: Equatable, Sendable {
         case proceed
@@ -17,6 +18,14 @@ package struct DeletionGuard: Sendable {
         case rootEmptied
         /// So many of so many names are gone.
         case massDeletion(lost: Int, of: Int)
+    }
+
+    /// What is deleted.
+    package enum Scope: CaseIterable, Sendable {
+        /// Names on this disk.
+        case here
+        /// Names that other devices have and this one does not.
+        case elsewhere
     }
 
     /// A folder that loses more than half of its names halts, if they are more than this.
@@ -35,14 +44,14 @@ package struct DeletionGuard: Sendable {
     private struct Loss {
         var time: MonotonicTime
         /// The names that were gone, those that were renamed included; nil where they were too many to remember.
-        var names: Set<String>?
+        var names: Set<NameKey>?
         /// How many of them were lost.
         var count: Int
 
         /// These are not gone, or are counted elsewhere.
         mutating func remove(_ other: some Sequence<String>) {
             guard var names else { return }
-            names.subtract(other)
+            names.subtract(other.lazy.map { NameKey($0) })
             count = min(count, names.count)
             self.names = names
         }
@@ -50,6 +59,8 @@ package struct DeletionGuard: Sendable {
 
     private var waiting: (since: MonotonicTime, until: MonotonicTime)?
     private var recent: [Loss] = []
+    /// Of the names on this disk, and of all names.
+    private var runs: [Scope: DeletionRun] = [:]
 
     package init(waiting: (since: MonotonicTime, until: MonotonicTime)? = nil) {
         self.waiting = waiting
@@ -58,13 +69,13 @@ package struct DeletionGuard: Sendable {
     /// - Parameters:
     ///   - gone: names that a look found gone.
     ///   - lost: how many of them, less those that it found new: what was renamed is not lost.
-    ///   - known: names that the index has on this disk, `lost` included.
+    ///   - known: names that the index has on this disk, or of all names for those that are elsewhere; `lost` included.
     ///   - isRootEmpty: whether nothing is left on this disk.
     ///   - isWhole: whether the look was at the whole folder.
     ///   - mayWait: false if somebody asked for the look.
     package mutating func verdict(
         gone: some Sequence<String>, lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool,
-        at now: MonotonicTime
+        in scope: Scope = .here, at now: MonotonicTime
     ) -> Verdict {
         if mayWait, !isWhole, lost > 0 {
             // A wait that ended long ago was for others.
@@ -79,9 +90,11 @@ package struct DeletionGuard: Sendable {
         waiting = nil
         recent.removeAll { now - $0.time > Self.window }
         returned(gone)
-        let before = recent.reduce(0) { $0 + $1.count }
+        runs[scope, default: DeletionRun()].see(known: known, at: now)
+        let lately = recent.reduce(0) { $0 + $1.count }
+        if isRootEmpty, known + lately >= Self.emptiedFloor { return isWhole ? .rootEmptied : .lookAtEverything }
+        let before = max(lately, runs[scope]?.lost ?? 0)
         let (all, total) = (lost + before, known + before)
-        if isRootEmpty, total >= Self.emptiedFloor { return isWhole ? .rootEmptied : .lookAtEverything }
         // What was only renamed is told at once, whatever was deleted before: else its new name would go out alone.
         guard lost > 0, all > Self.massFloor else { return .proceed }
         if all > total / 2 { return .massDeletion(lost: all, of: total) }
@@ -89,9 +102,15 @@ package struct DeletionGuard: Sendable {
     }
 
     /// `lost` of the names in `gone` are taken for deleted.
-    package mutating func noted(gone: some Collection<String>, lost: Int, at now: MonotonicTime) {
+    package mutating func noted(
+        gone: some Collection<String>, lost: Int, in scope: Scope = .here, at now: MonotonicTime
+    ) {
         guard lost > 0 else { return }
-        recent.append(Loss(time: now, names: gone.count > Self.nameLimit ? nil : Set(gone), count: lost))
+        recent.append(Loss(time: now, names: gone.count > Self.nameLimit ? nil : Set(names: gone), count: lost))
+        // What goes on this disk goes everywhere.
+        for counted in Scope.allCases where counted == scope || counted == .elsewhere {
+            runs[counted, default: DeletionRun()].add(lost, at: now)
+        }
     }
 
     /// These names are on this disk again, or are to be counted again.
@@ -102,5 +121,5 @@ package struct DeletionGuard: Sendable {
     }
 
     /// What was deleted so far was meant, or was undone.
-    package mutating func reset() { recent = [] }
+    package mutating func reset() { (recent, runs) = ([], [:]) }
 }

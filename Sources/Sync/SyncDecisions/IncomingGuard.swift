@@ -6,7 +6,7 @@ import Phrases
 /// be read and tested as a table. It is `DeletionGuard` for the other direction, with the same limits for what is too much.
 ///
 /// An index arrives in parts. So deletions that could become too many wait until no more arrive, and those that were carried
-/// out in the last minute count as well. At most `DeletionGuard.massFloor` files are deleted without that wait.
+/// out in the last minute, or in one run (`DeletionRun`), count as well. At most `DeletionGuard.massFloor` files are deleted without that wait.
 package struct IncomingGuard: Sendable {
     package enum Verdict: Equatable, Sendable {
         case proceed
@@ -22,21 +22,24 @@ package struct IncomingGuard: Sendable {
 
     private var waiting: (since: MonotonicTime, lastGrowth: MonotonicTime, count: Int)?
     private var recent: [(time: MonotonicTime, count: Int)] = []
+    private var run = DeletionRun()
 
     package init() {}
 
     /// Whether so many names that wait to be deleted can be too many. If not, nobody needs to count what would be lost.
-    package mutating func mayBeTooMany(_ names: Int, at now: MonotonicTime) -> Bool {
-        forget(before: now)
-        return names > DeletionGuard.massFloor - min(recentCount, DeletionGuard.massFloor)
+    ///
+    /// - Parameter known: files on this disk, those included.
+    package mutating func mayBeTooMany(_ names: Int, known: Int, at now: MonotonicTime) -> Bool {
+        see(known: known, at: now)
+        return names > DeletionGuard.massFloor - min(before, DeletionGuard.massFloor)
     }
 
     /// - Parameters:
     ///   - lost: files that wait to be deleted, less those whose content stays under another name.
     ///   - known: files on this disk, `lost` included.
     package mutating func verdict(lost: Int, known: Int, at now: MonotonicTime) -> Verdict {
-        forget(before: now)
-        let (all, total) = (lost + recentCount, known + recentCount)
+        see(known: known, at: now)
+        let (all, total) = (lost + before, known + before)
         guard lost > 0, all > DeletionGuard.massFloor else {
             waiting = nil
             return .proceed
@@ -60,6 +63,7 @@ package struct IncomingGuard: Sendable {
     /// So many files were deleted.
     package mutating func noted(_ count: Int, at now: MonotonicTime) {
         guard count > 0 else { return }
+        run.add(count, at: now)
         if let last = recent.last, last.time == now {
             recent[recent.count - 1].count += count
         } else {
@@ -67,10 +71,11 @@ package struct IncomingGuard: Sendable {
         }
     }
 
-    private var recentCount: Int { recent.reduce(0) { $0 + $1.count } }
+    private var before: Int { max(run.lost, recent.reduce(0) { $0 + $1.count }) }
 
-    private mutating func forget(before now: MonotonicTime) {
+    private mutating func see(known: Int, at now: MonotonicTime) {
         recent.removeAll { now - $0.time > DeletionGuard.window }
+        run.see(known: known, at: now)
     }
 }
 

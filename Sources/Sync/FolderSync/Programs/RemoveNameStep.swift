@@ -30,9 +30,9 @@ package struct RemoveNameStep: FolderStep {
         let isKnown = facts?.isOnDiskByIndex ?? false
         // Before it goes: what is refused has to be there still.
         try folder.requireNoDeletionHalt()
-        if isKnown { try await RemovalGuard(folder: folder).requireRemovable(path.text, isEverywhere: false, &work) }
+        if isKnown { try await RemovalGuard(folder: folder).requireRemovable(path.text, in: .here, &work) }
         try await remove(status, folder)
-        if isKnown { RemovalGuard(folder: folder).noteRemoved(path.text, &work) }
+        if isKnown { RemovalGuard(folder: folder).noteRemoved(path.text, in: .here, &work) }
         // While its line is there, so that the deletion is told.
         try await folder.tellRemoval(of: path.text, &work)
         _ = try await ScanStep(paths: [path], judged: path.text).run(folder, &work)
@@ -54,10 +54,10 @@ package struct RemoveNameStep: FolderStep {
     }
 
     private func removeEverywhere(_ folder: FolderContext, _ work: inout FolderWork) async throws {
-        try await RemovalGuard(folder: folder).requireRemovable(path.text, isEverywhere: true, &work)
+        try await RemovalGuard(folder: folder).requireRemovable(path.text, in: .elsewhere, &work)
         let outcome = try await DeleteEverywhereStep(paths: [path.text]).delete(folder, &work)
         guard outcome.staying.isEmpty else { throw ProgramRefusal.changedHere }
-        RemovalGuard(folder: folder).noteRemoved(path.text, &work)
+        RemovalGuard(folder: folder).noteRemoved(path.text, in: .elsewhere, &work)
     }
 }
 
@@ -65,21 +65,20 @@ package struct RemoveNameStep: FolderStep {
 struct RemovalGuard {
     let folder: FolderContext
 
-    /// - Parameter isEverywhere: whether it is one of all names, or of those on this disk.
     /// - Throws: `FolderHalt` while deletions are held back; `ProgramRefusal.massDeletion` if too many have gone already.
-    func requireRemovable(_ name: String, isEverywhere: Bool, _ work: inout FolderWork) async throws {
+    func requireRemovable(_ name: String, in scope: DeletionGuard.Scope, _ work: inout FolderWork) async throws {
         try folder.requireNoDeletionHalt()
         let totals = try await folder.index.store.totals(of: folder.id)
-        let known = Int(clamping: isEverywhere ? totals.global.count : totals.local.count)
+        let known = Int(clamping: scope == .here ? totals.local.count : totals.global.count)
         let verdict = work.memory.deletionGuard.verdict(
             gone: [name], lost: 1, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
-            at: folder.tools.time.monotonic())
+            in: scope, at: folder.tools.time.monotonic())
         if case .massDeletion(let lost, let all) = verdict { throw ProgramRefusal.massDeletion(lost: lost, of: all) }
     }
 
     /// A program has removed a name, as `requireRemovable` let it.
-    func noteRemoved(_ name: String, _ work: inout FolderWork) {
-        work.memory.deletionGuard.noted(gone: [name], lost: 1, at: folder.tools.time.monotonic())
+    func noteRemoved(_ name: String, in scope: DeletionGuard.Scope, _ work: inout FolderWork) {
+        work.memory.deletionGuard.noted(gone: [name], lost: 1, in: scope, at: folder.tools.time.monotonic())
     }
 }
 

@@ -109,12 +109,12 @@ struct IncomingDeletions: Sendable {
         guard folder.rules.kind != .sendOnly else { return DeletionClearance(.proceed, lost: 0) }
         let now = folder.tools.time.monotonic()
         let total = Int(clamping: try await folder.index.neededTotals(names).deletions)
-        guard work.memory.incomingGuard.mayBeTooMany(total, at: now) else {
+        let known = try await folder.index.store.totals(of: folder.id).local
+        let knownFiles = Int(clamping: known.fileCount)
+        guard work.memory.incomingGuard.mayBeTooMany(total, known: knownFiles, at: now) else {
             if names == nil { work.memory.heldDeletions = nil }
             return DeletionClearance(.proceed, lost: total)
         }
-        let known = try await folder.index.store.totals(of: folder.id).local
-        let knownFiles = Int(clamping: known.fileCount)
         let waiting = try await self.waiting(try await folder.confirmedDeletions(&work))
         let lost = try await count(waiting, known: knownFiles)
         let verdict = work.memory.incomingGuard.verdict(lost: lost, known: knownFiles, at: now)
