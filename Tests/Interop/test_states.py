@@ -228,6 +228,28 @@ def test_fetch_counts_links(lab):
     assert os.readlink(lab.path("out", "b")) == "a"
 
 
+def test_an_empty_directory_is_available_from_who_has_it(lab):
+    agent, node = lab.agent(), lab.syncthing()
+    lab.introduce(agent, node)
+    there = lab.folder_path(node, "f")
+    lab.share(agent, "f", node)
+    os.makedirs(os.path.join(there, "empty"))
+    os.makedirs(os.path.join(there, "nested/deep"))
+    node.scan("f")
+    agent.wait_connected(node.id)
+    wait_until(lambda: agent.folder("f")["global"]["directories"] == 3, what="the index is here")
+    for path in ("f:empty", "f:nested"):
+        where = agent.document("whereis", path)
+        assert {device["this"]: device["has"] for device in where["devices"]} == {True: "not-kept", False: "complete"}
+        assert [holder["id"] for holder in where["holders"]] == [node.id]
+
+    def entries():
+        return {entry["path"]: (entry["state"], entry.get("available")) for entry in agent.records("ls", "f:")}
+    assert entries() == {"empty": ("absent", True), "nested": ("absent", True)}
+    node.stop()
+    wait_until(lambda: set(entries().values()) == {("absent", False)}, what="nobody who has them is connected")
+
+
 def test_what_was_fetched_is_found_here(gate):
     agent = gate.agent
     gate.let(*FILES)

@@ -213,7 +213,7 @@ struct EntryReader: Sendable {
             downloads: download.count, storedBytes: download.bytes, rest: facts.rest)
         if state != .present {
             let isNeeded = state != .absent
-            standing.isAvailable = try await isAvailable(below: found.path, isSelected: isNeeded)
+            standing.isAvailable = try await isAvailable(found, isSelected: isNeeded)
             if isNeeded { standing.free = try await facts.free() }
         }
         var entry = Entry(
@@ -231,11 +231,14 @@ struct EntryReader: Sendable {
         return entry
     }
 
-    /// Whether a connected device has something of the directory that is not present.
-    private func isAvailable(below path: String, isSelected: Bool) async throws -> Bool? {
+    /// Whether a connected device has something of the directory that is not present: of one without files, the directory itself.
+    private func isAvailable(_ directory: GlobalEntry, isSelected: Bool) async throws -> Bool? {
+        if directory.below.fileCount == 0, directory.isPresent {
+            return directory.holders.contains(where: facts.connected.contains)
+        }
         let limit = min(facts.looksLeft, IndexStore.availableLookLimit)
         let found = try await index.isAvailable(
-            folder.id, below: path, isSelected: isSelected, on: facts.connected, limit: limit)
+            folder.id, below: directory.path, isSelected: isSelected, on: facts.connected, limit: limit)
         facts.took(found.looks)
         return found.isAvailable
     }

@@ -30,7 +30,7 @@ struct ClusterRequests: RequestGroup {
         let known = try await index.announcers(of: folder.id)
         let places =
             found.isDirectory
-            ? try await directoryPlaces(folder, path, known) : try await filePlaces(folder, found, known)
+            ? try await directoryPlaces(folder, found, known) : try await filePlaces(folder, found, known)
         let holders = places.filter { !$0.isThis && $0.has == .complete }.map {
             Whereabouts.Holder(id: $0.id, name: $0.name, isConnected: $0.isConnected, lastSeen: $0.lastSeen)
         }
@@ -72,9 +72,11 @@ struct ClusterRequests: RequestGroup {
     }
 
     private func directoryPlaces(
-        _ folder: Folder, _ path: String, _ known: Set<DeviceID>
+        _ folder: Folder, _ found: GlobalEntry, _ known: Set<DeviceID>
     ) async throws -> [Whereabouts.Device] {
-        let completion = try await index.completion(of: folder.id, below: path)
+        // Who has an empty directory shows in nothing but the directory itself.
+        let completion = try await index.completion(
+            of: folder.id, below: found.path, includesItself: found.isPresent && found.below.count == 0)
         func place(_ id: DeviceID, _ part: DeviceCompletion?) -> Whereabouts.Device {
             guard let part else { return self.place(id, known.contains(id) ? .nothing : .unknown) }
             var place = self.place(id, .init(part, of: completion, isThis: id == configuration.localDevice))
