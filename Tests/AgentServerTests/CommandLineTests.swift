@@ -597,6 +597,11 @@ struct CommandLineTests {
                 == "nas    AAAAAAA  connected\nphone  CCCCCCC  last seen \(Timestamp.local(Sample.time))\n")
     }
 
+    @Test(arguments: [[], ["--json"]]) func aFileThatNobodyElseHasIsToldByTheExitCode(options: [String]) async {
+        #expect(await Scene().run(["whereis", "docs:nowhere"] + options).code == 5)
+        #expect(await Scene().run(["whereis", "docs:a"] + options).code == 0)
+    }
+
     @Test func installingAsksBeforeItReplaces() async throws {
         try await withTemporaryDirectory { directory in
             var scene = Scene(unitDirectory: directory + "/systemd/user")

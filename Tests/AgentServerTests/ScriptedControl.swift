@@ -391,6 +391,7 @@ final class ScriptedControl: Sendable {
         }
         table.on(Endpoints.whereis) { path in
             try self.note("whereis \(path.text)")
+            if path.text == "docs:nowhere" { return Whereabouts(folder: "docs", path: "nowhere", holders: []) }
             return Whereabouts(
                 folder: "docs", path: "a",
                 holders: [

@@ -24,19 +24,23 @@ struct WhereisCommand: RunnableCommand {
         let whereabouts = try await context.agent().call(Endpoints.whereis, context.path(path))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(whereabouts))
-            return
-        }
-        if let devices = whereabouts.devices {
-            for line in Table.lines(devices.map { Self.row($0, context.style) }, width: context.outputWidth) {
-                try context.output.print(line)
-            }
+        } else {
+            try show(whereabouts, in: context)
         }
         guard !whereabouts.holders.isEmpty else {
             throw ControlError(
                 .noHolder, "No other device has a complete copy of the newest version of \(path).", isRetryable: true,
                 path: whereabouts.path)
         }
-        guard whereabouts.devices == nil else { return }
+    }
+
+    private func show(_ whereabouts: Whereabouts, in context: CommandContext) throws {
+        if let devices = whereabouts.devices {
+            for line in Table.lines(devices.map { Self.row($0, context.style) }, width: context.outputWidth) {
+                try context.output.print(line)
+            }
+            return
+        }
         let rows = whereabouts.holders.map { holder in
             [
                 holder.name.isEmpty ? "-" : context.style.name(holder.name), StatusRendering.short(holder.id),
