@@ -221,6 +221,7 @@ struct CommandLineTests {
             (["help", "folder"], 0),
             (["help"], 0), (["stat"], 64), (["cat", "x", "--range", "5-3"], 64),
             (["fetch", "a", "--range", "0-1"], 64), (["fetch", "a", "b", "--stdout"], 64),
+            (["fetch", "a", "b", "-o", "-"], 64),
             (["wait", "--timeout", "-1"], 64),
             (["ls", "-0", "--json"], 64), (["--help"], 0), (["ls", "--help"], 0), (["--version"], 0), ([], 0),
             (["agent"], 0), (["completions", "bash"], 0), (["completions", "tcsh"], 64), (["man"], 0),
@@ -492,6 +493,15 @@ struct CommandLineTests {
         #expect(
             await scene.run("cat", "f", "--range", "-2").output == String(decoding: content.suffix(2), as: UTF8.self))
         #expect(await scene.run("fetch", "f", "--stdout", "--range", "0-0").output == "a")
+        #expect(await scene.run("fetch", "f", "-o", "-", "--range", "1-1").output == "b")
+        #expect(await scene.run("fetch", "f", "-o", "-").output == String(decoding: content, as: UTF8.self))
+    }
+
+    @Test func aFileCanBeCalledLikeStandardOutput() async {
+        let control = ScriptedControl()
+        _ = await Scene(control: control).run("fetch", "docs:a", "-o", "./-")
+        let path = PathReference(text: "docs:a", workingDirectory: "/work dir")
+        #expect(control.asked == ["fetch \(FetchRequest(paths: [path], output: "/work dir/-"))"])
     }
 
     @Test func aPartGoesToAFileOfItsOwn() async throws {

@@ -23,7 +23,9 @@ struct FetchCommand: RunnableCommand {
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            translated("Output file; for several paths or a directory, the output directory."), valueName: "out"),
+            translated(
+                "Output file, or - for standard output; for several paths or a directory, the output directory."),
+            valueName: "out"),
         completion: .file())
     var output: String?
 
@@ -44,16 +46,19 @@ struct FetchCommand: RunnableCommand {
             throw ValidationError(translated("-o, --stdout and --range need a path."))
         }
         if stdout, output != nil { throw ValidationError(translated("Use either --stdout or -o, not both.")) }
-        if stdout || range != nil, paths.count > 1 {
-            throw ValidationError(translated("--stdout and --range need exactly one file."))
+        if isToStandardOutput || range != nil, paths.count > 1 {
+            throw ValidationError(translated("--stdout, -o - and --range need exactly one file."))
         }
         if range != nil, !stdout, output == nil {
             throw ValidationError(translated("--range needs -o OUT or --stdout."))
         }
     }
 
+    /// A file of that name is `./-`.
+    private var isToStandardOutput: Bool { stdout || output == "-" }
+
     func execute(in context: CommandContext) async throws {
-        if stdout {
+        if isToStandardOutput {
             let output = context.output
             try await FileReading(context: context).read(paths[0], range: range?.range) {
                 try output.write(bytes: $0)
