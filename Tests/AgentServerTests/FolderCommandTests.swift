@@ -680,6 +680,38 @@ struct WaitingTests {
         #expect(result.errors.contains("a (\(state))"))
     }
 
+    @Test func anIndexThatNobodyHasSentIsWaitedFor() throws {
+        var status = status(("a", "idle", .init()))
+        status.folders[0].copy = .unknown
+        status.folders[0].waits = []
+        #expect(try WaitCommand.judge(status, folder: "a") == "a: no device has sent its index yet.")
+        status.folders[0].waits = [
+            FolderWait(reason: .problems, message: "a name", remedy: "rename it"),
+            FolderWait(reason: .index, message: "nas has not sent its index yet", remedy: "switch it on"),
+        ]
+        #expect(try WaitCommand.judge(status, folder: nil) == "a: nas has not sent its index yet.")
+        status.folders[0].type = "sendonly"
+        #expect(try WaitCommand.judge(status, folder: "a") == nil)
+        status.folders[0].type = "sendreceive"
+        for copy in [FolderCopy.complete, .selected, .partial] {
+            status.folders[0].copy = copy
+            #expect(try WaitCommand.judge(status, folder: "a") == nil)
+        }
+    }
+
+    /// `fetch` without a path ends, and says that nothing is known.
+    @Test func anIndexThatNobodyHasSentIsNotFetchedForEver() throws {
+        var status = status(("a", "idle", .init()))
+        status.folders[0].copy = .unknown
+        let start = ContinuousClock.now
+        var course = SelectedFetchCourse()
+        _ = try course.observe(status, isDone: false, now: start)
+        let error = #expect(throws: ControlError.self) {
+            try course.observe(status, isDone: false, now: start + SelectedFetchCourse.patience)
+        }
+        #expect(error?.code == .noHolder)
+    }
+
     /// A folder that has just put files in their places is at rest for a moment, until the system reports them.
     @Test func aFolderThatRestsForAMomentIsWaitedFor() async {
         let (rest, failed) = (status(("a", "idle", .init())), status(("a", "error", .init())))

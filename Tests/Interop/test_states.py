@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+import agent as cli
 import harness
 import pytest
 from harness import read, write
@@ -226,6 +227,28 @@ def test_fetch_counts_links(lab):
     plan, done = (next(event for event in events if event["type"] == kind) for kind in ("plan", "done"))
     assert (plan["files"], plan["bytes"]) == (done["files"], done["bytes"]) == (2, 5)
     assert os.readlink(lab.path("out", "b")) == "a"
+
+
+def test_nothing_is_complete_while_nothing_is_known(lab):
+    agent, peer = lab.agent(), lab.peer("nas")
+    lab.introduce(agent, peer)
+    lab.share(agent, "f", peer)
+    agent.run("select", "f:trip")
+    for command in (["wait", "f"], ["wait"], ["wait", "f:"], ["wait", "f:trip"]):
+        result = agent.try_run(*command, "--timeout", "1")
+        assert result.returncode == cli.TIMED_OUT, command
+        assert b"has not sent its index yet" in result.stderr, command
+    for command in (["fetch", "f:"], ["fetch", "f:trip"]):
+        result = agent.try_run(*command)
+        assert result.returncode == cli.NO_HOLDER and b"has not sent its index yet" in result.stderr, command
+    # What is shared with nobody is all there is.
+    lab.share(agent, "own")
+    agent.run("wait", "own", "--timeout", "10")
+    agent.run("fetch", "own:")
+    peer.folders["f"].add("trip/a", b"a")
+    peer.dial_until(agent.address)
+    agent.run("wait", "f", "f:trip", "--timeout", "20")
+    assert read(os.path.join(lab.path("agent-f"), "trip/a")) == b"a"
 
 
 def test_an_empty_directory_is_available_from_who_has_it(lab):

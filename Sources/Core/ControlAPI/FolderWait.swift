@@ -147,3 +147,18 @@ package enum FolderCopy: String, Codable, CaseIterable, Sendable {
     /// No device has told yet what there is.
     case unknown
 }
+
+extension FolderStatus {
+    /// What can be in the way of an index.
+    private static let indexObstacles: Set<FolderWait.Reason> = [
+        .devicePaused, .index, .pausedThere, .encryptedThere, .unsharedThere,
+    ]
+
+    /// Why nobody knows what is needed: no device has said yet what it has. Nil if one has, if the folder is shared with nobody, or
+    /// if it takes nothing from others.
+    package var indexWait: Phrase? {
+        guard copy == .unknown, type != "sendonly" else { return nil }
+        return waits.first { Self.indexObstacles.contains($0.reason) }?.text
+            ?? Phrase("no device has sent its index yet")
+    }
+}

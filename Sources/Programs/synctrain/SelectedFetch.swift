@@ -88,7 +88,14 @@ struct SelectedFetchCourse {
             lastChange = now
             return
         }
-        guard now - last >= Self.patience, let folder = folders.first(where: { !$0.need.isZero }) else { return }
+        guard now - last >= Self.patience else { return }
+        guard let folder = folders.first(where: { !$0.need.isZero }) else {
+            guard let folder = folders.first(where: { $0.indexWait != nil }), let reason = folder.indexWait else {
+                return
+            }
+            throw ControlError(
+                .noHolder, "\(folder.id): \(reason); see `synctrain ready`", isRetryable: true, path: folder.id)
+        }
         let isLinked = status.devices.contains { folder.devices.contains($0.id) && $0.isConnected }
         if isLinked, let problem = folder.problems.first {
             throw ControlError(

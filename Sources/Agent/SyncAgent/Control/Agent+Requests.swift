@@ -61,6 +61,7 @@ extension Agent {
     var requestGroups: [any RequestGroup] {
         let time = setup.time
         let status = statusRequests
+        let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
         let reach = ReachRequests(reach: reach, devices: devices, listeners: listeners, time: time)
         return [
             status, reach,
@@ -75,7 +76,7 @@ extension Agent {
                 finder: finder, configuration: configuration, changes: changes, keeper: mountKeeper,
                 places: setup.places),
             TransferRequests(finder: finder, devices: devices, transfers: transfers, policies: policies),
-            WaitRequests(finder: finder, index: index, events: events, time: time),
+            WaitRequests(finder: finder, outlook: outlook, index: index, events: events, time: time),
             ReadyRequests(
                 finder: finder, configuration: configuration, devices: devices, index: index, transfers: transfers,
                 fetching: fetching),
@@ -95,7 +96,9 @@ extension Agent {
             NoteRequests(finder: finder),
             UploadRequests(finder: finder, uploads: uploads),
             VersionRequests(finder: finder),
-            FetchRequests(finder: finder, index: index, devices: devices, fetching: fetching, transfers: transfers),
+            FetchRequests(
+                finder: finder, outlook: outlook, index: index, devices: devices, fetching: fetching,
+                transfers: transfers),
             ArchiveRequests(files: files),
             linkRequests,
             PairingRequests(

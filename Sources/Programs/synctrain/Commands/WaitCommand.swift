@@ -10,7 +10,8 @@ struct WaitCommand: RunnableCommand {
             discussion: translated(
                 """
                 A path is up to date when it is present in the newest version; for a directory, when everything selected \
-                in it is. A path that no device has yet is waited for. Exits with 7 on timeout, and with 1 if a folder \
+                in it is. A path that no device has yet is waited for, and so is a folder of which no device has sent its \
+                index. Exits with 7 on timeout, and with 1 if a folder \
                 is halted, paused or cannot continue, or if a path is not selected.
                 """))
     }
@@ -121,6 +122,8 @@ struct WaitCommand: RunnableCommand {
                     folder.errors > 0
                     ? translated("\(folder.id) needs \(need) (\(Quantity.errors(folder.errors)), see `status`).")
                     : translated("\(folder.id) needs \(need).")
+            } else if let reason = folder.indexWait {
+                waiting = translated("\(folder.id): \(reason).")
             } else if !condition.isAtRest {
                 waiting = translated("\(folder.id) is \(Word.shown(folder.state.replacing("-", with: " "))).")
             }

@@ -10,6 +10,7 @@ import PeerLinks
 /// Fetches files and directories once, selected or not.
 struct FetchRequests: RequestGroup {
     let finder: FolderFinder
+    let outlook: FolderOutlookReading
     let index: IndexStore
     let devices: DeviceRegistry
     let fetching: FetchEnvironment
@@ -38,7 +39,13 @@ struct FetchRequests: RequestGroup {
         for reference in request.paths {
             do {
                 let (folder, path) = try finder.resolve(reference)
-                guard let entry = try await index.global(folder.id, path),
+                let found = try await index.global(folder.id, path)
+                if found?.isPresent != true, found?.below ?? .zero == .zero, let reason = await indexWait(folder) {
+                    throw ControlError(
+                        .noHolder, "\(folder.id):\(path): \(reason); see `synctrain ready`", isRetryable: true,
+                        path: path)
+                }
+                guard let entry = found,
                     entry.isPresent || path.isEmpty || entry.below != .zero
                 else {
                     throw ControlError(
@@ -55,6 +62,12 @@ struct FetchRequests: RequestGroup {
         }
         if let output = request.output { try await place(&roots, at: output, isOne: request.paths.count == 1) }
         return (roots, failures)
+    }
+
+    private func indexWait(_ folder: Folder) async -> Phrase? {
+        var status = await FolderStatusReading(folder: folder, index: index).status()
+        await outlook.add(to: &status, of: folder)
+        return status.indexWait
     }
 
     /// Says where each root goes below `output`: one file becomes `output` itself unless that is a directory, one

@@ -13,6 +13,7 @@ struct WaitRequests: RequestGroup {
     private static let waitPause: Duration = .milliseconds(100)
 
     let finder: FolderFinder
+    let outlook: FolderOutlookReading
     let index: IndexStore
     let events: EventHub
     let time: AgentTime
@@ -58,7 +59,8 @@ struct WaitRequests: RequestGroup {
     /// What is missing of the path; nil if it is here as the others have it. Throws what does not end by itself.
     private func lack(_ folder: Folder, _ path: String) async throws -> Phrase? {
         let name = "\(folder.id):\(path)"
-        let status = await FolderStatusReading(folder: folder, index: index).status()
+        var status = await FolderStatusReading(folder: folder, index: index).status()
+        await outlook.add(to: &status, of: folder)
         if status.condition == .paused {
             throw ControlError(
                 .failed,
@@ -85,6 +87,7 @@ struct WaitRequests: RequestGroup {
                 "\(name) is not selected, so it is not downloaded; select it with `synctrain select`, or download it once with "
                     + "`synctrain fetch`", path: name)
         }
+        if let reason = status.indexWait { return Phrase("\(folder.id): \(reason)") }
         guard let found, found.isPresent || found.isDirectory else {
             return Phrase("no device has reported \(name) yet")
         }
