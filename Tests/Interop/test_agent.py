@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -95,6 +97,20 @@ def test_ends_within_two_seconds(lab, how):
     assert fetch.process.wait(20) != cli.DONE
     assert agent.try_run("status").returncode == cli.NO_AGENT
     agent.start()
+
+
+def test_start_names_the_one_cause_for_which_the_agent_exited(lab):
+    agent = lab.agent(start=False)
+    # What is logged before is not the cause.
+    agent.run("folder", "add", "f", lab.path("f"))
+    shutil.rmtree(lab.path("f"))
+    port = int(agent.address.rsplit(":", 1)[1])
+    with socket.create_server(("127.0.0.1", port)):
+        result = agent.try_run("agent", "start")
+    said = result.stderr.decode()
+    assert result.returncode == cli.FAILED
+    assert said.startswith(f"synctrain: The agent exited at once: cannot listen on {agent.address}")
+    assert said.count("\n") == 1 and "\\x0a" not in said and "{" not in said
 
 
 def test_restart_starts_another_process(lab):

@@ -73,7 +73,7 @@ enum AgentProcess {
     }
 
     /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws
-    /// `failed` with the end of the log if it ends before, `timeout` if it does not answer in time.
+    /// `failed` with the cause in the log if it ends before, `timeout` if it does not answer in time.
     ///
     /// - Parameter started: gets its process id before anything is waited for.
     static func start(
@@ -159,7 +159,7 @@ enum AgentProcess {
         return lstat(path, &found) == 0 ? UInt64(max(0, found.st_size)) : 0
     }
 
-    /// The last lines that were written behind `offset`.
+    /// Why the agent ended, by what was written behind `offset`.
     private static func lastWords(in path: String, from offset: UInt64) -> String {
         guard let file = FileHandle(forReadingAtPath: path) else { return translated("It wrote no log.") }
         defer { try? file.close() }
@@ -168,8 +168,17 @@ enum AgentProcess {
         guard (try? file.seek(toOffset: min(start, end))) != nil, let bytes = try? file.readToEnd() else {
             return translated("It wrote no log.")
         }
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(3)
-            .map { $0.hasPrefix("synctrain: ") ? $0.dropFirst("synctrain: ".count) : $0 }
-        return lines.isEmpty ? translated("It wrote no log.") : lines.joined(separator: "\n")
+        return cause(in: String(decoding: bytes, as: UTF8.self)) ?? translated("It wrote no log.")
+    }
+
+    /// Of what an agent wrote before it exited: the error that it ended with, else the last one that it logged, else the last line.
+    /// Nil if there is no line. Pure.
+    static func cause(in text: String) -> String? {
+        let lines = text.split(separator: "\n").map(String.init)
+        let prefix = "synctrain: "
+        if let line = lines.last(where: { $0.hasPrefix(prefix) }) { return String(line.dropFirst(prefix.count)) }
+        let logged = lines.compactMap { LogFileLine(Array($0.utf8)) }
+        if let error = logged.last(where: { ["error", "critical"].contains($0.level) }) { return error.message }
+        return lines.last.map { LogFileLine(Array($0.utf8))?.message ?? $0 }
     }
 }

@@ -99,20 +99,8 @@ struct LogFileText {
 
     /// A line as `LineLogHandler` writes it, with its time as people here read it; any other as it is.
     private func shown(_ bytes: [UInt8]) -> String {
-        if bytes.first == UInt8(ascii: "{"),
-            var fields = try? JSONDecoder().decode([String: String].self, from: Data(bytes)),
-            let time = fields.removeValue(forKey: "time"), let level = fields.removeValue(forKey: "level"),
-            let message = fields.removeValue(forKey: "message")
-        {
-            return Self.line(time, level, message, fields, style)
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        guard words.count == 2, Timestamp.seconds(String(words[0])) != nil,
-            let level = words[1].split(separator: " ").first
-        else { return style.name(text) }
-        let message = words[1].dropFirst(level.count).drop { $0 == " " }
-        return Self.line(String(words[0]), String(level), String(message), [:], style)
+        guard let line = LogFileLine(bytes) else { return style.name(String(decoding: bytes, as: UTF8.self)) }
+        return Self.line(line.time, line.level, line.message, line.fields, style)
     }
 
     static func line(
@@ -120,5 +108,33 @@ struct LogFileText {
     ) -> String {
         let extras = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         return "\(Timestamp.precise(time))  \(Table.pad(level, to: 8))  " + style.name(message + extras)
+    }
+}
+
+/// A line as `LineLogHandler` writes it, in either format. Pure.
+struct LogFileLine {
+    var time: String
+    var level: String
+    var message: String
+    /// Of a JSON line the other fields; a text line has them in its message.
+    var fields: [String: String] = [:]
+
+    /// Nil for any other line, such as that of a crash.
+    init?(_ bytes: [UInt8]) {
+        if bytes.first == UInt8(ascii: "{"),
+            var fields = try? JSONDecoder().decode([String: String].self, from: Data(bytes)),
+            let time = fields.removeValue(forKey: "time"), let level = fields.removeValue(forKey: "level"),
+            let message = fields.removeValue(forKey: "message")
+        {
+            (self.time, self.level, self.message, self.fields) = (time, level, message, fields)
+            return
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard words.count == 2, Timestamp.seconds(String(words[0])) != nil,
+            let level = words[1].split(separator: " ").first
+        else { return nil }
+        (time, self.level) = (String(words[0]), String(level))
+        message = String(words[1].dropFirst(level.count).drop { $0 == " " })
     }
 }

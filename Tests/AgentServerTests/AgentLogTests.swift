@@ -1,0 +1,27 @@
+import Testing
+
+@testable import synctrain
+
+/// What is read in the log of an agent.
+struct AgentLogTests {
+    private static let refused =
+        "cannot listen on tcp://127.0.0.1:41911: another program uses that port; choose another port"
+    private static let harmless = #"{"level":"info","message":"scanning","time":"2026-11-29T10:00:01Z"}"# + "\n"
+    private static let logged = #"{"level":"error","message":"the folder cannot sync","time":"2026-11-29T10:00:00Z"}"#
+
+    private static let cases: [(log: String, cause: String?)] = [
+        // The error that it ended with, not what it logged before or after.
+        (logged + "\nsynctrain: " + refused + "\n", refused),
+        ("synctrain: " + refused + "\n" + logged, refused),
+        (logged + "\n" + harmless, "the folder cannot sync"),
+        (harmless, "scanning"),
+        ("2026-11-29T10:00:00Z error   the disk is full\n", "the disk is full"),
+        ("Fatal error: out of luck\n", "Fatal error: out of luck"),
+        ("\n", nil), ("", nil),
+    ]
+
+    @Test(arguments: cases)
+    func anAgentThatExitedGivesOneCause(_ log: String, _ cause: String?) {
+        #expect(AgentProcess.cause(in: log) == cause)
+    }
+}
