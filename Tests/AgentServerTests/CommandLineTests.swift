@@ -654,7 +654,7 @@ struct CommandLineTests {
         #expect(await scene.run("logs", "-f", "--json").output.hasPrefix(#"{"folder":"docs""#))
     }
 
-    /// So is the log in a file; in a pipe it is as it was written.
+    /// So is the log in a file; in a pipe it is as it was written, and with --json each line is an object.
     @Test func aLogFileIsShownToPeopleInLocalTime() async throws {
         let home = try TemporaryDirectory()
         let lines = [
@@ -673,6 +673,13 @@ struct CommandLineTests {
             "\(time)  error     gone folder=docs", "{not json", "", "\(time)  debug     no end of line",
         ]
         #expect(await scene.run("--home", home.path, "logs").output == shown.joined(separator: "\n") + "\n")
-        #expect(await scene.run("--home", home.path, "logs", "--json").output == lines.joined(separator: "\n"))
+        let objects = [
+            #"{"level":"warning","message":"no route to nas  folder=docs","time":"\#(Sample.time)"}"#,
+            #"{"level":"info","message":"ready","time":"\#(Sample.time)"}"#, #"{"message":"Fatal error: \u001b[2J"}"#,
+            lines[3], #"{"message":"{not json"}"#,
+            #"{"level":"debug","message":"no end of line","time":"\#(Sample.time)"}"#,
+        ]
+        #expect(
+            await scene.run("--home", home.path, "logs", "--json").output == objects.joined(separator: "\n") + "\n")
     }
 }

@@ -22,8 +22,8 @@ struct RadioDemoTests {
     @Test func itsAgentsEndAlsoIfItIsCancelled() async throws {
         let tree = try TemporaryTree()
         let log = tree.root.path + "/output"
-        let child = try AgentProcess.spawn(["/bin/sleep", "1000"], logFile: log)
-        let ended = try AgentProcess.spawn(["/bin/true"], logFile: log)
+        let child = try AgentProcess.spawn(["/bin/sleep", "1000"], output: log, logFile: log)
+        let ended = try AgentProcess.spawn(["/bin/true"], output: log, logFile: log)
         waitpid(ended, nil, 0)
         await Task {
             withUnsafeCurrentTask { $0?.cancel() }

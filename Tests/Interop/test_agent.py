@@ -113,6 +113,19 @@ def test_start_names_the_one_cause_for_which_the_agent_exited(lab):
     assert said.count("\n") == 1 and "\\x0a" not in said and "{" not in said
 
 
+def test_logs_of_an_agent_in_the_background_are_json_lines(lab):
+    agent = lab.agent(start=False)
+    agent.run("agent", "start")
+    agent.run("agent", "stop")
+    written = agent.run("logs").stdout.decode().splitlines()
+    assert written and all("message" in json.loads(line) for line in written)
+    # One of before, or of a crash.
+    with open(agent.file("agent.log"), "a") as log:
+        log.write("ready\n")
+    lines = agent.run("logs", "--json").stdout.decode().splitlines()
+    assert lines[:-1] == written and json.loads(lines[-1]) == {"message": "ready"}
+
+
 def test_restart_starts_another_process(lab):
     agent = lab.agent()
     assert "The agent is running" in agent.document("agent", "restart")["message"]

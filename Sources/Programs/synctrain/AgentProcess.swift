@@ -72,7 +72,7 @@ enum AgentProcess {
         return try await startIfNeeded(in: context, timeout: timeout)
     }
 
-    /// Starts `agent run` in a session of its own, its words in the log file, and returns when it answers. Throws
+    /// Starts `agent run` in a session of its own, its log in the log file, and returns when it answers. Throws
     /// `failed` with the cause in the log if it ends before, `timeout` if it does not answer in time.
     ///
     /// - Parameter started: gets its process id before anything is waited for.
@@ -84,7 +84,8 @@ enum AgentProcess {
         var arguments = [try executable(), "agent", "run"]
         if let home = places.home { arguments += ["--home", home] }
         let logged = size(ofFile: places.logFile)
-        let child = try spawn(arguments, logFile: places.logFile, environment: environment)
+        // What it prints is for one who waits for it, and no line of the log.
+        let child = try spawn(arguments, output: "/dev/null", logFile: places.logFile, environment: environment)
         started(child)
         let deadline = ContinuousClock.now + timeout
         let agent = connect(places)
@@ -132,10 +133,10 @@ enum AgentProcess {
         }
     }
 
-    /// Starts a program in a session of its own, with both outputs behind what is in the file. Whoever calls this waits
-    /// for its end, with `waitpid`.
+    /// Starts a program in a session of its own, with its errors behind what is in the log file and its output behind what is in
+    /// `output`, which may be the same file. Whoever calls this waits for its end, with `waitpid`.
     static func spawn(
-        _ arguments: [String], logFile: String,
+        _ arguments: [String], output: String, logFile: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ControlError) -> pid_t {
         do throws(ChildProcess.StartError) {
@@ -144,9 +145,10 @@ enum AgentProcess {
                 group: .newSession, signals: ignoredSignals
             ) { actions in
                 posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-                posix_spawn_file_actions_addopen(
-                    &actions, STDOUT_FILENO, logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-                posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+                for (descriptor, file) in [(STDOUT_FILENO, output), (STDERR_FILENO, logFile)] {
+                    posix_spawn_file_actions_addopen(
+                        &actions, descriptor, file, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                }
             }
         } catch {
             throw ControlError(

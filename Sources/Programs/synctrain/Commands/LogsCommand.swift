@@ -10,7 +10,7 @@ struct LogsCommand: RunnableCommand {
             discussion: translated(
                 """
                 Without -f: the log of an agent started with `synctrain agent start`, on a terminal in local time, elsewhere \
-                and with --json as it is written. An agent under systemd logs to the journal: journalctl --user -u synctrain. \
+                as it is written, and with --json as a line of JSON for each line. An agent under systemd logs to the journal: journalctl --user -u synctrain. \
                 With -f on a terminal: the newest lines of the running agent's log, and new ones. With -f elsewhere or with \
                 --json: one line of JSON for each event.
                 """))
@@ -36,9 +36,9 @@ struct LogsCommand: RunnableCommand {
                 .noSuchPath, "\(path): no log. Under systemd, run \(SystemdUnit.log).", path: path)
         }
         defer { try? file.close() }
-        var text = LogFileText(style: context.style)
+        var text = LogFileText(style: context.style, isJSON: global.json)
         while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
-            if isForPeople {
+            if isForPeople || global.json {
                 for line in text.take(chunk) { try context.output.print(line) }
             } else {
                 try context.output.write(bytes: [UInt8](chunk))
@@ -70,17 +70,21 @@ struct LogsCommand: RunnableCommand {
     }
 }
 
-/// The log that an agent wrote to a file, as lines for people. Pure.
+/// The log that an agent wrote to a file, as lines for people or as NDJSON. Pure.
 struct LogFileText {
     /// What is longer is shown in pieces.
     private static let lineLimit = 1 << 20
     private static let lineFeed = UInt8(ascii: "\n")
 
     let style: Style
+    let isJSON: Bool
     /// Of a line whose end has not come.
     private var begun: [UInt8] = []
 
-    init(style: Style) { self.style = style }
+    init(style: Style, isJSON: Bool = false) {
+        self.style = style
+        self.isJSON = isJSON
+    }
 
     /// The lines that end in these bytes.
     mutating func take(_ bytes: some Sequence<UInt8>) -> [String] {
@@ -88,14 +92,25 @@ struct LogFileText {
         for byte in bytes {
             if byte != Self.lineFeed { begun.append(byte) }
             guard byte == Self.lineFeed || begun.count >= Self.lineLimit else { continue }
-            lines.append(shown(begun))
+            lines.append(isJSON ? Self.object(begun) : shown(begun))
             begun.removeAll(keepingCapacity: true)
         }
-        return lines
+        return isJSON ? lines.filter { !$0.isEmpty } : lines
     }
 
     /// The last line if it has no end.
-    var rest: String? { begun.isEmpty ? nil : shown(begun) }
+    var rest: String? { begun.isEmpty ? nil : isJSON ? Self.object(begun) : shown(begun) }
+
+    /// A line of JSON as it is, any other as an object with its text as `message`. Empty for an empty line.
+    private static func object(_ bytes: [UInt8]) -> String {
+        guard !bytes.isEmpty else { return "" }
+        let line = LogFileLine(bytes)
+        if let line, line.isJSON { return String(decoding: bytes, as: UTF8.self) }
+        let fields =
+            line.map { ["time": $0.time, "level": $0.level, "message": $0.message] }
+            ?? ["message": String(decoding: bytes, as: UTF8.self)]
+        return (try? ControlJSON.encode(fields)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
 
     /// A line as `LineLogHandler` writes it, with its time as people here read it; any other as it is.
     private func shown(_ bytes: [UInt8]) -> String {
@@ -118,6 +133,7 @@ struct LogFileLine {
     var message: String
     /// Of a JSON line the other fields; a text line has them in its message.
     var fields: [String: String] = [:]
+    var isJSON = false
 
     /// Nil for any other line, such as that of a crash.
     init?(_ bytes: [UInt8]) {
@@ -126,7 +142,7 @@ struct LogFileLine {
             let time = fields.removeValue(forKey: "time"), let level = fields.removeValue(forKey: "level"),
             let message = fields.removeValue(forKey: "message")
         {
-            (self.time, self.level, self.message, self.fields) = (time, level, message, fields)
+            (self.time, self.level, self.message, self.fields, isJSON) = (time, level, message, fields, true)
             return
         }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -268,8 +268,8 @@ struct RadioDemo {
         let outputPath = path("output")
         try Data().write(to: URL(filePath: outputPath))
         let child = try AgentProcess.spawn(
-            [try AgentProcess.executable(), "--home", path("home-\(name)")] + arguments, logFile: outputPath,
-            environment: variables)
+            [try AgentProcess.executable(), "--home", path("home-\(name)")] + arguments, output: outputPath,
+            logFile: outputPath, environment: variables)
         let status = try await ChildEnd.status(of: child)
         let text = try String(contentsOfFile: outputPath, encoding: .utf8)
         guard status == 0 else { throw ControlError(.failed, "\(arguments.joined(separator: " ")): \(text)") }
