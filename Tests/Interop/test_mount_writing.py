@@ -125,6 +125,12 @@ def test_a_present_file_is_written_in_its_place(work):
                child=work.agent)
 
 
+def test_no_inodes_are_counted(work):
+    """With a number and none of them free, `df -i` shows a full disk, and monitors warn."""
+    space = os.statvfs(work.directory)
+    assert (space.f_files, space.f_ffree, space.f_favail) == (0, 0, 0) and space.f_blocks > 0
+
+
 def test_names_are_made_changed_and_removed(work):
     os.mkdir(work.path("here/made"), 0o750)
     assert os.stat(work.path("here/made")).st_mode & 0o777 == 0o750

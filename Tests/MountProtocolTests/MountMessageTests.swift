@@ -28,10 +28,10 @@ import Testing
         .setAttribute(path: "a", name: "pin", value: [49]),
     ]
     static let answers: [MountAnswer] = [
-        .welcome(space: MountSpace(total: .max, free: 1, names: 2), .reader),
+        .welcome(space: MountSpace(total: .max, free: 1), .reader),
         .page([entry, link], isLast: true), .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5),
         .bytes([1, 2, 3]), .bytes([]),
-        .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
+        .space(MountSpace(total: 1, free: 2)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
         .everythingChanged, .access(.receivesOnly), .access(.writable),
         .openedWriting(handle: 1 << 63, entry, directory: nil),
         .openedWriting(handle: 7, entry, directory: MountChange.Time(seconds: -1, nanoseconds: 999_999_999)),

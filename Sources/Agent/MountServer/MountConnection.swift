@@ -82,7 +82,7 @@ final class MountConnection: Sendable {
             if case .space(let space) = await session.answer(.space).answer {
                 reply(frame.number, MountReply(.welcome(space: space, session.access)))
             } else {
-                let unknown = MountSpace(total: 0, free: 0, names: 0)
+                let unknown = MountSpace(total: 0, free: 0)
                 reply(frame.number, MountReply(.welcome(space: unknown, session.access)))
             }
             return session

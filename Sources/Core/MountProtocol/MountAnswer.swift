@@ -139,12 +139,10 @@ package struct MountEntry: Equatable, Sendable {
 package struct MountSpace: Equatable, Sendable {
     package var total: UInt64
     package var free: UInt64
-    package var names: UInt64
 
-    package init(total: UInt64, free: UInt64, names: UInt64) {
+    package init(total: UInt64, free: UInt64) {
         self.total = total
         self.free = free
-        self.names = names
     }
 }
 
@@ -286,13 +284,12 @@ extension MountWriter {
     fileprivate mutating func write(_ space: MountSpace) {
         write(space.total)
         write(space.free)
-        write(space.names)
     }
 }
 
 extension MountReader {
     fileprivate mutating func space() throws(MountProtocolError) -> MountSpace {
-        MountSpace(total: try integer(), free: try integer(), names: try integer())
+        MountSpace(total: try integer(), free: try integer())
     }
 
     fileprivate mutating func access() throws(MountProtocolError) -> MountAccess {

@@ -1,7 +1,7 @@
 /// What agent and mount accept from each other.
 package enum MountLimits {
     /// Counts up with every change of the protocol; both ends are of one installation, so others are refused.
-    package static let version: UInt32 = 7
+    package static let version: UInt32 = 8
     package static let requestByteCount = 16 << 10
     package static let answerByteCount = 4 << 20
     /// Names in one page of a directory.

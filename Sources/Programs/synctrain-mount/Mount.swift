@@ -25,7 +25,7 @@ final class Mount: Sendable {
     let nodes = Mutex(NodeTable())
     let newNames: NewNames
     let handles = Mutex(Handles())
-    let space = Mutex(MountSpace(total: 0, free: 0, names: 0))
+    let space = Mutex(MountSpace(total: 0, free: 0))
     /// Why the last read of a node failed.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation

@@ -295,8 +295,7 @@ final class MountFolderSession: MountSession {
         }
         let size = UInt64(clamping: total.bytes)
         let (sum, overflows) = size.addingReportingOverflow(free)
-        return MountSpace(
-            total: overflows ? .max : sum, free: free, names: UInt64(clamping: total.count))
+        return MountSpace(total: overflows ? .max : sum, free: free)
     }
 
     private func attribute(_ path: String, _ name: String) async throws -> [UInt8] {
