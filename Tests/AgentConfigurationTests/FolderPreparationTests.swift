@@ -34,6 +34,16 @@ import Testing
         #expect(lines.dropLast().allSatisfy { $0.hasPrefix("//") })
     }
 
+    /// The agent's home has nothing to do with a folder's disk.
+    @Test func adviceForADiskThatIsReadOnly() {
+        errno = EROFS
+        let folder = StoredFile.failure(.make, "/ro/a", isOfFolder: true)
+        #expect(folder.code == .noPermission)
+        #expect(folder.message.contains("choose a directory on another disk, or mount this disk writable"))
+        errno = EROFS
+        #expect(StoredFile.failure(.write, "/ro/a").message.contains("--home"))
+    }
+
     @Test func fullModeSelectsEverything() throws {
         try prepare(folder("f", "a", .full))
         #expect(try directory.names("a") == [".stfolder"])

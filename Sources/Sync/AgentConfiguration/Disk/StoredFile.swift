@@ -159,7 +159,9 @@ enum StoredFile {
     }
 
     /// The error that `errno` stands for, with what to do about it.
-    static func failure(_ deed: Deed, _ path: String) -> ConfigurationError {
+    ///
+    /// - Parameter isOfFolder: whether `path` is a folder's directory, or in one; else it is in the agent's home.
+    static func failure(_ deed: Deed, _ path: String, isOfFolder: Bool = false) -> ConfigurationError {
         let number = errno
         // The system's own words, in English.
         let reason = "\(deed.failed): \(String(cString: strerror(number)))" as Phrase
@@ -167,6 +169,9 @@ enum StoredFile {
         case EACCES, EPERM:
             return ConfigurationError(
                 .noPermission, "\(reason); check who owns it and its permissions", file: path)
+        case EROFS where isOfFolder:
+            return ConfigurationError(
+                .noPermission, "\(reason); choose a directory on another disk, or mount this disk writable", file: path)
         case EROFS:
             return ConfigurationError(
                 .noPermission, "\(reason); choose a writable directory with --home",

@@ -114,7 +114,7 @@ package enum FolderPreparation {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw ConfigurationError(.folderRefused, "this is a file; choose a directory or a new name", file: path)
         }
-        guard access(path, R_OK | W_OK | X_OK) == 0 else { throw StoredFile.failure(.use, path) }
+        guard access(path, R_OK | W_OK | X_OK) == 0 else { throw StoredFile.failure(.use, path, isOfFolder: true) }
         return true
     }
 
@@ -128,7 +128,7 @@ package enum FolderPreparation {
                 throw ConfigurationError(
                     .folderRefused, "part of the path is a file; choose another path", file: path)
             }
-            throw StoredFile.failure(.make, made)
+            throw StoredFile.failure(.make, made, isOfFolder: true)
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
@@ -144,7 +144,9 @@ package enum FolderPreparation {
         let directory = folder.path + "/" + marker
         var status = stat()
         guard lstat(directory, &status) != 0 else { return }
-        guard mkdir(directory, 0o755) == 0 else { throw StoredFile.failure(.make, directory) }
+        guard mkdir(directory, 0o755) == 0 else {
+            throw StoredFile.failure(.make, directory, isOfFolder: true)
+        }
         // The name that Syncthing 2 gives it.
         let digest = SHA256.digest(folder.id.rawValue.utf8).description.prefix(6)
         let text = """
