@@ -87,6 +87,18 @@ import Testing
     ])
     func refusesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) != nil) }
 
+    /// Where the port alone is wrong, that is said.
+    @Test(arguments: [
+        ("tcp://127.0.0.1:99999", true), ("tcp://:65536", true), ("tcp://[::1]:100000", true),
+        ("tcp://127.0.0.1:x", false),
+        ("tcp://127.0.0.1:", false), ("quic://127.0.0.1:99999", false),
+    ])
+    func namesAPortThatIsTooLarge(_ text: String, _ isTooLarge: Bool) {
+        let words = "the port of the address `\(text)` is too large; ports are numbers up to 65535"
+        #expect((AddressSyntax.problem(listenAddress: text)?.english == words) == isTooLarge)
+        #expect((AddressSyntax.problem(deviceAddress: text)?.english == words) == isTooLarge)
+    }
+
     @Test(arguments: [
         ("192.168.1.5", "tcp://192.168.1.5:22000"), ("nas.local:22001", "tcp://nas.local:22001"),
         ("[fe80::1%eth0]", "tcp://[fe80::1%eth0]:22000"), ("[fe80::1]:5", "tcp://[fe80::1]:5"),

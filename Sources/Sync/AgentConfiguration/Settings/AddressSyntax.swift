@@ -36,6 +36,7 @@ package enum AddressSyntax {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         if text.hasPrefix("relay://") { return ServerSyntax.problem(relay: text) }
         guard let (host, port) = split(text) else {
+            if hasTooLargePort(text) { return tooLargePort(text) }
             return Phrase(
                 "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
                     + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`")
@@ -59,9 +60,23 @@ package enum AddressSyntax {
         }
         if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
+        if hasTooLargePort(text) { return tooLargePort(text) }
         return Phrase(
             "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
                 + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`")
+    }
+
+    private static func tooLargePort(_ text: String) -> Phrase {
+        Phrase("the port of the address `\(text)` is too large; ports are numbers up to 65535")
+    }
+
+    /// Whether `text` ends with a number that is no port, and would be an address with another one.
+    private static func hasTooLargePort(_ text: String) -> Bool {
+        guard let colon = text.lastIndex(of: ":") else { return false }
+        let digits = text[text.index(after: colon)...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy(isDigit), UInt16(digits) == nil else { return false }
+        let other = String(text[..<colon]) + ":1"
+        return portOnly(other) != nil || split(other) != nil
     }
 
     /// The port of `tcp://:port`.
