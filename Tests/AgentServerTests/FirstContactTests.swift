@@ -206,6 +206,21 @@ struct CommandWordTests {
         }
     }
 
+    /// One that there is not is named before what is wrong with its settings.
+    @Test(
+        arguments: [
+            (["folder", "set", "doks", "x=1"], 4, "`doks`: no such folder; did you mean `docs`?"),
+            (["device", "set", "nsa", "x=y"], 4, "`nsa`: no such device; did you mean `nas`?"),
+            (["folder", "get", "doks", "x"], 4, "`doks`: no such folder; did you mean `docs`?"),
+            (["device", "get", "nsa", "x"], 4, "`nsa`: no such device; did you mean `nas`?"),
+            (["folder", "set", "docs", "x=1"], 64, "Unknown setting \"x\"."),
+            (["device", "set", "nas", "x=y"], 64, "Unknown setting \"x\"."),
+        ] as [([String], Int32, String)])
+    func theSettingsOfWhatThereIsNot(_ arguments: [String], _ code: Int32, _ message: String) async {
+        let result = await Scene().run(arguments)
+        #expect(result.code == code && result.errors.hasPrefix("synctrain: \(message)"), "\(result)")
+    }
+
     /// The help of `set` has every setting, each with what it does.
     @Test func theHelpNamesTheSettings() async {
         for (command, words) in [

@@ -41,8 +41,9 @@ extension ScriptedControl {
                         without: "the host name", summary: "Name shown to other devices", needsRestart: false,
                         changedBy: nil)
                 ],
-                agent: [SettingState(key: "name", value: "laptop", values: nil, isDefault: false)], folders: [],
-                devices: [])
+                agent: [SettingState(key: "name", value: "laptop", values: nil, isDefault: false)],
+                folders: [SettingsSubject(id: "docs", name: "", settings: [])],
+                devices: [SettingsSubject(id: "AAAAAAA-B", name: "nas", settings: [])])
         }
         table.on(
             Endpoints.changeSettings,

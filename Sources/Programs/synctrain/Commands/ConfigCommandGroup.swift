@@ -1,5 +1,6 @@
 import AgentConfiguration
 import ArgumentParser
+import BlockExchange
 import ControlAPI
 import Phrases
 
@@ -143,7 +144,7 @@ struct FolderSetCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let inputs = try SettingWords.inputs(settings, .folder)
+        let inputs = try await context.inputs(settings, .folder, of: folder)
         if inputs.count == 1, inputs[0].key == "mode", let mode = inputs[0].value, !mode.isEmpty {
             // It rewrites .stignore.
             let answer = try await context.agent().call(
@@ -170,11 +171,8 @@ struct FolderGetCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        let found = try await context.settings().folder(folder)
         if let key { try SettingWords.check(key, .folder) }
-        let folders = try await context.settings().folders
-        guard let found = folders.first(where: { $0.id == folder }) else {
-            throw ControlError.noSuchFolder(folder, among: folders.map(\.id))
-        }
         try context.show(key, of: found)
     }
 }
@@ -195,12 +193,8 @@ struct DeviceGetCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        let found = try await context.settings().device(device)
         if let key { try SettingWords.check(key, .device) }
-        let devices = try await context.settings().devices
-        guard let found = devices.first(where: { $0.id == device }) ?? devices.first(where: { $0.name == device })
-        else {
-            throw ControlError.noSuchDevice(device, among: devices.map(\.name))
-        }
         try context.show(key, of: found)
     }
 }
@@ -263,7 +257,44 @@ enum SettingWords {
     }
 }
 
+extension SettingsDocument {
+    /// - Throws: `ControlError` (`noSuchFolder`), with the nearest id.
+    fileprivate func folder(_ id: String) throws(ControlError) -> SettingsSubject {
+        guard let found = folders.first(where: { $0.id == id }) else {
+            throw ControlError.noSuchFolder(id, among: folders.map(\.id))
+        }
+        return found
+    }
+
+    /// - Throws: `ControlError` (`noSuchDevice`), with the nearest name.
+    fileprivate func device(_ reference: String) throws(ControlError) -> SettingsSubject {
+        // Typed in small letters or without dashes, an id is the same.
+        let id = (try? DeviceID(parsing: reference))?.description ?? reference
+        guard let found = devices.first(where: { $0.id == id }) ?? devices.first(where: { $0.name == reference })
+        else {
+            throw ControlError.noSuchDevice(reference, among: devices.map(\.name))
+        }
+        return found
+    }
+}
+
 extension CommandContext {
+    /// Reads `KEY=VALUE…` for a folder or device: one that does not exist is named before what is wrong with its settings.
+    ///
+    /// - Throws: what `SettingWords.inputs` throws; `ControlError` (`noSuchFolder`, `noSuchDevice`).
+    func inputs(
+        _ words: [String], _ scope: SettingDeclaration.Scope, of subject: String
+    ) async throws -> [SettingInput] {
+        do {
+            return try SettingWords.inputs(words, scope)
+        } catch {
+            if let known = try? await settings() {
+                _ = try scope == .folder ? known.folder(subject) : known.device(subject)
+            }
+            throw error
+        }
+    }
+
     /// All settings, as the agent has them, or as configured if none runs.
     fileprivate func settings() async throws -> SettingsDocument {
         do {

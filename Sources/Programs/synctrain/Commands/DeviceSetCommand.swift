@@ -75,8 +75,8 @@ struct DeviceSetCommand: RunnableCommand {
             try await settings.isEmpty ? context.perform(.setDevice(change)) : context.edit(.setDevice(change))
         }
         if !settings.isEmpty {
-            try await context.change(
-                SettingsChange(device: device, settings: try SettingWords.inputs(settings, .device)), of: device)
+            let inputs = try await context.inputs(settings, .device, of: device)
+            try await context.change(SettingsChange(device: device, settings: inputs), of: device)
         }
     }
 
