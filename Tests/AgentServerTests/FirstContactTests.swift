@@ -221,6 +221,14 @@ struct CommandWordTests {
         #expect(result.code == code && result.errors.hasPrefix("synctrain: \(message)"), "\(result)")
     }
 
+    /// What helps depends on why a directory to mount on cannot be made.
+    @Test func adviceForADirectoryToMountOn() {
+        let parent = Mounting.uncreated("m", ENOENT).message
+        #expect(parent == "m cannot be created: No such file or directory. Create its parent first.")
+        let denied = Mounting.uncreated("m", EACCES).message
+        #expect(denied == "m cannot be created: Permission denied. Choose another directory.")
+    }
+
     /// The help of `set` has every setting, each with what it does.
     @Test func theHelpNamesTheSettings() async {
         for (command, words) in [

@@ -73,12 +73,18 @@ enum Mounting {
         let objection = MountPoint.objection(
             to: path, occupant(of: path), folders: folders.map { resolved($0) }, mounted: try all().map(\.directory))
         if let objection { throw error(objection, typed) }
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw ControlError(
-                .failed, "\(typed) cannot be created: \(String(cString: strerror(errno))). Create its parent first.",
-                path: typed)
-        }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw uncreated(typed, errno) }
         return path
+    }
+
+    /// Why a directory to mount on could not be made.
+    static func uncreated(_ directory: String, _ number: CInt) -> ControlError {
+        let reason = String(cString: strerror(number))
+        return ControlError(
+            .failed,
+            number == ENOENT
+                ? "\(directory) cannot be created: \(reason). Create its parent first."
+                : "\(directory) cannot be created: \(reason). Choose another directory.", path: directory)
     }
 
     /// A mount whose process was killed answers nothing, and is in the way of the next. `auto_unmount` takes it away a moment later.
