@@ -128,6 +128,7 @@ struct DropReceiveCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
+        try context.checkSetUp(.noAgent)
         let judge = DropJudge.judge(expected, context.terminal)
         guard judge != .nobody || global.yes else {
             throw ControlError(

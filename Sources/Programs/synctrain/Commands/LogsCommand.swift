@@ -32,6 +32,7 @@ struct LogsCommand: RunnableCommand {
             try context.remark(translated("The agent runs under systemd. Its log: \(SystemdUnit.log)"))
         }
         guard let file = FileHandle(forReadingAtPath: path) else {
+            try context.checkSetUp(.invalidConfiguration)
             throw ControlError(
                 .noSuchPath, "\(path): no log. Under systemd, run \(SystemdUnit.log).", path: path)
         }

@@ -57,6 +57,8 @@ struct PairCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
+        // Whoever cannot pair yet need not be there to compare digits.
+        try context.checkSetUp(.noAgent)
         let judge = try judge(in: context.terminal)
         if global.yes, judge == .person {
             try context.remark(translated("--yes does not confirm a code: compare it yourself."))
