@@ -19,7 +19,8 @@ import Testing
         let root = directory.root
         let environment = FetchEnvironment(
             sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
-            localBlock: { _, _ in ByteBuffer(bytes: Self.bytes) }, budget: Budget(limit: 1 << 20),
+            localBlock: { _, _ in ByteBuffer(bytes: Self.bytes) },
+            budget: SharedFetchBudget(limit: 1 << 20),
             threads: NIOThreadPool.singleton, time: .system, settings: BlockScheduler.Settings())
         let free = try root.freeSpace().available
         let block = BlockInfo(offset: 0, size: Int32(Self.bytes.count), hash: SHA256.digest(Self.bytes))
