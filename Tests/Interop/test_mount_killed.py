@@ -145,6 +145,21 @@ def test_one_that_nobody_has_cleared_away(work):
     agent.run("unmount", "--forget", directory)
 
 
+def test_one_that_nobody_mounts_again_is_told(work):
+    """What programs write to the directory then is in the directory below the mount alone."""
+    lab, _, agent = work
+    directory = lab.path("killed")
+    agent.run("mount", "own", directory)
+    os.kill(process_of(directory), signal.SIGKILL)
+    wait_until(lambda: listed_at(agent, directory) is None and os.listdir(directory) == [], 20, "it is unmounted")
+    wait_until(lambda: (mount_at(agent, directory) or {}).get("problem"), 20, "it is told", child=agent)
+    assert f"synctrain mount own {directory}" in agent.run("status").stdout.decode()
+    agent.run("mount", "own", directory)
+    wait_until(lambda: state_at(agent, directory) == "mounted" and not mount_at(agent, directory).get("problem"), 20,
+               "all is well again", child=agent)
+    agent.run("unmount", directory)
+
+
 def test_one_that_outlived_an_agent_is_looked_after_by_the_next(work):
     lab, _, agent = work
     directory = lab.path("outlived")

@@ -234,6 +234,33 @@ import Testing
         #expect(world.machine.starts == (isUnmounted ? 0 : 1))
     }
 
+    /// Programs go on in the plain directory below a mount whose process was killed.
+    @Test(arguments: [false, true]) func oneOfAPersonThatIsKilledIsTold(_ isUnmounted: Bool) async throws {
+        let world = World()
+        world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
+        world.want(nil)
+        let (number, _) = world.board.enter(greeting())
+        try await world.run {
+            await world.settle()
+            world.machine.end("/m", hasFailed: true)
+            if isUnmounted { world.board.unmounted(number) }
+            world.board.leave(number)
+            await world.settle()
+            #expect(await world.keeper.statuses == [])
+            guard !isUnmounted else { return }
+            await world.passTime { await world.keeper.statuses.first?.problem != nil }
+            let status = try #require(await world.keeper.statuses.first)
+            #expect(status.state == "unmounted" && status.directory == "/m" && !status.isConfigured)
+            #expect(status.problem?.message.hasSuffix("synctrain mount f /m") == true)
+            // Mounted again, nothing is the matter.
+            world.machine.outlived(MountedFolder(directory: "/m", folder: "f"))
+            _ = world.board.enter(greeting())
+            await world.settle()
+            #expect(await world.keeper.statuses.map(\.problem) == [nil])
+        }
+        #expect(world.machine.starts == 0)
+    }
+
     /// The agent waits two seconds for one that it finds mounted; who unmounts it within them is not to find it mounted again.
     @Test func oneThatIsUnmountedAtOnceStaysSo() async {
         let world = World()

@@ -5,6 +5,7 @@ import BlockExchange
 import ControlAPI
 import Logging
 import MountRules
+import MountServer
 import SyncDecisions
 
 /// Mounts the folders that the configuration wants mounted while the agent runs, and what people ask for.
@@ -20,6 +21,18 @@ actor MountKeeper {
         var problem: ControlError?
     }
 
+    /// A mount that the configuration does not want and whose process was killed: programs see the directory below it.
+    private struct Killed {
+        var mount: MountGreeting
+        var endedAt: WallTime
+        /// When it is to be back; nil once it was not.
+        var dueAt: MonotonicTime?
+        var problem: ControlError?
+    }
+
+    /// A mount whose connection was lost, or whose process is started again, is back sooner.
+    private static let comeback: Duration = .seconds(4)
+
     let configuration: RunningConfiguration
     let board: MountBoard
     /// Nil where folders cannot be mounted.
@@ -31,6 +44,8 @@ actor MountKeeper {
     let time: AgentTime
     let logger: Logger
     private var kept: [String: Kept] = [:]
+    /// By their directories.
+    private var killed: [String: Killed] = [:]
     /// How often it has compared what there is with what is wanted; what waits for the next time counts from here.
     private(set) var settleCount: UInt64 = 0
     /// One thing is done with mounts at a time.
@@ -48,7 +63,8 @@ actor MountKeeper {
     func run() async {
         while !Task.isCancelled {
             try? await gate.withUnits(1) { await settle() }
-            guard let next = kept.values.compactMap(\.nextTry).min() else {
+            let tries = kept.values.compactMap(\.nextTry) + killed.values.compactMap(\.dueAt)
+            guard let next = tries.min() else {
                 await changed.wait()
                 board.settingsChanged()
                 continue
@@ -78,6 +94,7 @@ actor MountKeeper {
         let (wanted, now) = (wanted, time.monotonic())
         await endOrphans()
         noteLost(now)
+        judgeKilled(now)
         dropNeedlessTries()
         for (folder, mount) in kept where wanted[folder] != mount.wanted { await release(folder, mount) }
         for (folder, mount) in wanted where kept[folder] == nil {
@@ -106,12 +123,48 @@ actor MountKeeper {
     /// A mount that has outlived an agent is not the child of this one, which hears only that its connection is lost. If it is not
     /// back a moment later, its process was killed.
     private func noteLost(_ now: MonotonicTime) {
-        for mount in board.takeLost() where tools?.isSupervised == false {
-            guard let known = kept[mount.folder], known.wanted.directory == mount.origin.directory, known.nextTry == nil
-            else { continue }
+        for mount in board.takeLost() {
+            let directory = mount.origin.directory
+            guard let known = kept[mount.folder], known.wanted.directory == directory else {
+                killed[directory] = Killed(
+                    mount: mount, endedAt: time.wall(), dueAt: now + Self.comeback)
+                continue
+            }
+            guard tools?.isSupervised == false, known.nextTry == nil else { continue }
             kept[mount.folder]?.failures = 1
             kept[mount.folder]?.nextTry = now + MountRetry.pause(after: 0)
         }
+    }
+
+    /// Says which mounts that nobody else looks after have ended without having been asked to. Nobody mounts them again: what a program
+    /// has put into the directory below would be hidden.
+    private func judgeKilled(_ now: MonotonicTime) {
+        let folders = Set(configuration.current.folders.map(\.id.rawValue))
+        let connected = board.connected.map(\.greeting)
+        for (directory, known) in killed {
+            let mount = known.mount
+            let place = WantedMount(folder: mount.folder, directory: directory, isReadOnly: mount.origin.isReadOnly)
+            let isBack = connected.contains { $0.folder == mount.folder || $0.origin.directory == directory }
+            let isDue = known.dueAt.map { $0 <= now } ?? true
+            // Of one that is listed still, `status` says that it does not answer.
+            if isBack || !folders.contains(mount.folder) || isDue && isListed(place) {
+                killed[directory] = nil
+            } else if isDue, known.problem == nil {
+                let problem = Self.problem(of: place, endedAt: known.endedAt)
+                killed[directory]?.dueAt = nil
+                killed[directory]?.problem = problem
+                logger.warning("\(mount.folder): \(problem.message)")
+            }
+        }
+    }
+
+    private static func problem(of mount: WantedMount, endedAt time: WallTime) -> ControlError {
+        let words = ["mount", mount.folder, mount.directory] + (mount.isReadOnly ? ["--read-only"] : [])
+        return ControlError(
+            .failed,
+            "the mount on \(mount.directory) ended unexpectedly at \(time.rfc3339); what programs write there now is not in the "
+                + "folder; mount it again: \(ShellWord.command(words))",
+            path: mount.directory)
     }
 
     /// What is connected by now, or was unmounted by somebody meanwhile, is not mounted once more.
@@ -195,7 +248,9 @@ actor MountKeeper {
             let places = standings().filter {
                 $0.folder == folder && $0.state != .unmounted && (directory == nil || $0.directory == directory)
             }
-            guard !places.isEmpty else {
+            let ended = killed.filter { $0.value.mount.folder == folder && (directory == nil || $0.key == directory) }
+            for place in ended.keys { killed[place] = nil }
+            guard !places.isEmpty || !ended.isEmpty else {
                 throw ControlError(
                     .noSuchPath, "\(folder) is not mounted. `synctrain mount --list` shows the mounts.", path: folder)
             }
@@ -267,7 +322,10 @@ actor MountKeeper {
             Place(folder: $0.folder, directory: $0.origin.directory)
         }
         let configured = wanted.values.map { Place(folder: $0.folder, directory: $0.directory) }
-        for place in seen + configured
+        let ended = killed.filter { $0.value.problem != nil }.map {
+            Place(folder: $0.value.mount.folder, directory: $0.key)
+        }
+        for place in seen + configured + ended
             + kept.values.map({ Place(folder: $0.wanted.folder, directory: $0.wanted.directory) })
         where found[place] == nil {
             let state = MountStanding(isListed: listed.contains(place), isConnected: false, isRunning: nil)
@@ -287,15 +345,17 @@ actor MountKeeper {
         return standings().compactMap { standing in
             let isConfigured = wanted[standing.folder]?.directory == standing.directory
             let mine = kept[standing.folder].flatMap { $0.wanted.directory == standing.directory ? $0 : nil }
-            guard standing.state != .unmounted || isConfigured || mine?.problem != nil else { return nil }
+            let end = killed[standing.directory].flatMap { $0.mount.folder == standing.folder ? $0 : nil }
+            let problem = mine?.problem ?? end?.problem
+            guard standing.state != .unmounted || isConfigured || problem != nil else { return nil }
             let (readers, more) = standing.connected?.readers.all ?? ([], 0)
             let origin = standing.connected?.greeting.origin
             let since = origin.map { WallTime(seconds: Int64(clamping: $0.startedAt)).rfc3339 }
             return MountStatus(
                 folder: standing.folder, directory: standing.directory, state: standing.state.rawValue,
                 since: standing.state == .unmounted ? nil : since,
-                isReadOnly: origin?.isReadOnly ?? wanted[standing.folder]?.isReadOnly ?? false,
-                isConfigured: isConfigured, problem: mine?.problem, readers: readers, moreReaders: more)
+                isReadOnly: (origin ?? end?.mount.origin)?.isReadOnly ?? wanted[standing.folder]?.isReadOnly ?? false,
+                isConfigured: isConfigured, problem: problem, readers: readers, moreReaders: more)
         }
     }
 }
