@@ -38,6 +38,6 @@ import Testing
         }
         let staged = try await fetch.run { _, _ in }
         #expect(try staged.read(count: Self.bytes.count, at: 0) == Self.bytes)
-        #expect(environment.space.byteCount(onDiskOf: root) < 4096)
+        #expect(root.reservedByteCount(in: environment.space) < 4096)
     }
 }

@@ -41,7 +41,7 @@ import Testing
     @Test func `a staged file keeps room until its bytes are written or it ends`() throws {
         let directory = try TemporaryTree()
         let (root, reservations) = (directory.root, SpaceReservations())
-        var reserved: UInt64 { reservations.byteCount(onDiskOf: root) }
+        var reserved: UInt64 { root.reservedByteCount(in: reservations) }
         // More than half of the disk, whatever others write to it meanwhile.
         let most = try root.freeSpace().available / 5 * 3 & ~4095
         let first = try root.stage(relative("a"))

@@ -45,9 +45,6 @@ package final class SpaceReservations: Sendable {
 
     package init() {}
 
-    /// How many bytes files that are being put together still need on the root's disk.
-    package func byteCount(onDiskOf root: RootDirectory) -> UInt64 { disk(root.device).byteCount }
-
     func disk(_ device: UInt64) -> ReservedDisk {
         disks.withLock { disks in
             if let disk = disks[device] { return disk }
@@ -97,6 +94,11 @@ final class SpaceReservation: Sendable {
         }
         disk.giveBack(written)
     }
+}
+
+extension RootDirectory {
+    /// How many bytes files that are being put together still need on the root's disk.
+    package func reservedByteCount(in reservations: SpaceReservations) -> UInt64 { reservations.disk(device).byteCount }
 }
 
 extension StagedFile {

@@ -74,7 +74,7 @@ final class IncomingFile: Sendable {
         // bounded: both are from zero on
         let missing = UInt64(max(0, size - presentByteCount))
         let available = try directory.freeSpace().available
-        let free = available - min(available, space.byteCount(onDiskOf: directory))
+        let free = available - min(available, directory.reservedByteCount(in: space))
         guard missing <= free else { throw noSpace(for: missing, free: free) }
     }
 

@@ -244,7 +244,7 @@ extension FolderContext {
     /// The same without what other files still need that are being put together.
     func unreservedBytes() throws -> UInt64 {
         let free = try freeBytes()
-        return free - min(free, tools.fetching.space.byteCount(onDiskOf: root))
+        return free - min(free, root.reservedByteCount(in: tools.fetching.space))
     }
 
     package func freeSpaceFloor(of space: FreeSpace) -> UInt64 { space.floor(of: settings) }
