@@ -341,6 +341,7 @@ struct CommandLineTests {
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
             ["folder", "share", "f", "b"], ["folder", "share", "f", "b", "--unencrypted"],
             ["folder", "unshare", "f", "b"],
+            ["folder", "share", "f", "b", "--device", "c"], ["folder", "unshare", "f", "--device", "b"],
             ["folder", "role", "f", "b", "read"], ["folder", "relays", "f", "off"],
             ["device", "set", "b", "--introducer", "--up", "2MiB/s", "--down", "0", "--connections", "2"],
             ["device", "set", "b", "--no-introducer", "--allowed-networks", "10.0.0.0/8, !10.1.0.0/16"],
@@ -371,6 +372,9 @@ struct CommandLineTests {
                 .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: true)),
                 .setFolderShared(
                     FolderSharingChange(folder: "f", device: "b", isShared: true, isUnencrypted: true)),
+                .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: false)),
+                .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: true)),
+                .setFolderShared(FolderSharingChange(folder: "f", device: "c", isShared: true)),
                 .setFolderShared(FolderSharingChange(folder: "f", device: "b", isShared: false)),
                 .setFolderRole(FolderRoleChange(folder: "f", device: "b", role: "read")),
                 .setFolderRelays(FolderRelaysChange(folder: "f", relays: false)),

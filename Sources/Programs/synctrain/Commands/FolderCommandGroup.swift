@@ -222,8 +222,7 @@ struct FolderShareCommand: RunnableCommand {
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: ArgumentHelp(translated("Device id or name.")))
-    var device: String
+    @OptionGroup var devices: NamedDevices
 
     @Flag(help: ArgumentHelp(translated("Send the folder unencrypted to a device that kept it encrypted.")))
     var unencrypted = false
@@ -231,10 +230,12 @@ struct FolderShareCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.perform(
-            .setFolderShared(
-                FolderSharingChange(
-                    folder: folder, device: device, isShared: true, isUnencrypted: unencrypted ? true : nil)))
+        for device in devices.all {
+            try await context.perform(
+                .setFolderShared(
+                    FolderSharingChange(
+                        folder: folder, device: device, isShared: true, isUnencrypted: unencrypted ? true : nil)))
+        }
     }
 }
 
@@ -254,14 +255,32 @@ struct FolderUnshareCommand: RunnableCommand {
     @Argument(help: ArgumentHelp(translated("Folder id.")))
     var folder: String
 
-    @Argument(help: ArgumentHelp(translated("Device id or name.")))
-    var device: String
+    @OptionGroup var devices: NamedDevices
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.perform(
-            .setFolderShared(FolderSharingChange(folder: folder, device: device, isShared: false)))
+        for device in devices.all {
+            try await context.perform(
+                .setFolderShared(FolderSharingChange(folder: folder, device: device, isShared: false)))
+        }
+    }
+}
+
+/// Devices as an argument, as one is typed, or with the option that `folder add` has.
+struct NamedDevices: ParsableArguments {
+    @Argument(help: ArgumentHelp(translated("Device id or name."), valueName: "device"))
+    var devices: [String] = []
+
+    @Option(
+        name: .customLong("device"),
+        help: ArgumentHelp(translated("Device id or name; repeatable."), valueName: "device"))
+    var options: [String] = []
+
+    var all: [String] { devices + options }
+
+    func validate() throws {
+        guard !all.isEmpty else { throw ValidationError(translated("Missing the device's id or name.")) }
     }
 }
 
