@@ -49,7 +49,7 @@ import Testing
     }
 
     /// No state, and nothing that is waited for, is without a sentence and a remedy; what has failed, rests, or needs
-    /// something at rest, waits for something.
+    /// bytes at rest, waits for something.
     @Test(arguments: states) func everyStateHasItsRemedy(_ state: FolderState) {
         for peers in [[]] + Self.peers.map({ [$0] }) {
             for need in [FolderStatus.Totals(), .init(files: 1, bytes: 5), .init(deletions: 1)] {
@@ -60,7 +60,7 @@ import Testing
                     for wait in waits {
                         #expect(!wait.message.isEmpty && !wait.remedy.isEmpty, "\(state) \(wait)")
                     }
-                    if state.isFailure || state == .paused || !need.isZero && state.isAtRest {
+                    if state.isFailure || state == .paused || need.bytes > 0 && state.isAtRest {
                         #expect(!waits.isEmpty, "\(state) \(peers) \(need)")
                     }
                     #expect((outlook.copy == .partial || outlook.copy == .unknown) || need.isZero)
@@ -158,6 +158,18 @@ import Testing
         #expect(waits.map(\.reason) == [.holder])
         #expect(waits.first?.devices == [Self.phone.description] && waits.first?.bytes == 7)
         #expect(waits.first?.message.contains("phone") == true)
+    }
+
+    @Test(arguments: [
+        FolderStatus.Totals(deletions: 227), .init(directories: 2), .init(files: 1),
+        .init(directories: 1, deletions: 1),
+    ])
+    func nobodyIsBlamedForNotSendingWhatHasNoBytes(_ need: FolderStatus.Totals) {
+        let nas = FolderOutlook.Peer(id: Self.nas, name: "nas", isConnected: true, sharing: .shares)
+        #expect(Self.outlook(Self.status(.idle, need: need), [nas]).waits.isEmpty)
+        var sent = need
+        sent.bytes = 1
+        #expect(Self.outlook(Self.status(.idle, need: sent), [nas]).waits.map(\.reason) == [.unavailable])
     }
 
     @Test func aPausedHolderIsNamedWithTheCommand() {

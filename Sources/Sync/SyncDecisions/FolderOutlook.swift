@@ -140,7 +140,8 @@ package struct FolderOutlook: Sendable {
                     .problems, Phrase("\(status.errors) of its names have errors"), nil,
                     Phrase("`synctrain status` shows what to do; the agent retries automatically"), "synctrain status"))
         }
-        if waits.isEmpty, !status.need.isZero, condition.isAtRest {
+        // For deletions, directories and empty files nobody has to send anything.
+        if waits.isEmpty, status.need.bytes > 0, condition.isAtRest {
             waits.append(
                 wait(
                     .unavailable, Phrase("the connected devices do not send the needed files"), total,
