@@ -83,8 +83,8 @@ enum Mounting {
         return ControlError(
             .failed,
             number == ENOENT
-                ? "\(directory) cannot be created: \(reason). Create its parent first."
-                : "\(directory) cannot be created: \(reason). Choose another directory.", path: directory)
+                ? Phrase("\(directory) cannot be created: \(reason). Create its parent first.")
+                : Phrase("\(directory) cannot be created: \(reason). Choose another directory."), path: directory)
     }
 
     /// A mount whose process was killed answers nothing, and is in the way of the next. `auto_unmount` takes it away a moment later.

@@ -99,7 +99,7 @@ package struct VersionArchive: Sendable {
 
     /// Of an absolute and clean path.
     private static func parent(of path: String) -> String {
-        "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+        path.parentPath.isEmpty ? "/" : String(path.parentPath)
     }
 
     private static func isMarked(_ root: RootDirectory) throws -> Bool {
