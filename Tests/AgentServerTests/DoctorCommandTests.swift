@@ -1,5 +1,6 @@
 import ControlAPI
 import Diagnosis
+import Phrases
 import Testing
 
 @testable import synctrain
@@ -49,6 +50,16 @@ import Testing
                 configuration  ok
                 """), "\(result.output)")
         #expect(result.output.hasSuffix("\n1 problem.\n"))
+    }
+
+    @Test func whatHindersTheStartIsNamedInsteadOfTheStartAlone() {
+        let facts = MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
+        let taken = Phrase("cannot listen on tcp://127.0.0.1:1: another program uses that port")
+        let findings = facts.stopped(hindrances: [taken])
+        #expect(findings.count == 1 && findings[0].state == .problem)
+        #expect(findings[0].message.contains("another program uses that port"))
+        #expect(findings[0].command == "synctrain agent start")
+        #expect(facts.stopped(hindrances: []).map(\.message) == ["The agent is not running."])
     }
 
     /// Of a mount whose process has ended the agent may know nothing, and without an agent nobody else looks.

@@ -126,6 +126,15 @@ def test_logs_of_an_agent_in_the_background_are_json_lines(lab):
     assert lines[:-1] == written and json.loads(lines[-1]) == {"message": "ready"}
 
 
+def test_doctor_names_why_the_agent_cannot_start(lab):
+    agent = lab.agent(start=False)
+    with socket.create_server(("127.0.0.1", int(agent.address.rsplit(":", 1)[1]))):
+        findings = json.loads(agent.try_run("doctor", "--json").stdout)["findings"]
+    assert [f"cannot listen on {agent.address}" in finding["message"] for finding in findings if finding["code"] == "agent"] == [True]
+    findings = json.loads(agent.try_run("doctor", "--json").stdout)["findings"]
+    assert [finding["message"] for finding in findings if finding["code"] == "agent"] == ["The agent is not running."]
+
+
 def test_restart_starts_another_process(lab):
     agent = lab.agent()
     assert "The agent is running" in agent.document("agent", "restart")["message"]

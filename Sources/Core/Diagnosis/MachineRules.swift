@@ -22,6 +22,23 @@ extension MachineFacts {
             + aboutSystem
     }
 
+    /// That no agent runs, and what a start would fail for.
+    package func stopped(hindrances: [Phrase]) -> [DoctorFinding] {
+        guard !hindrances.isEmpty else {
+            return [
+                DoctorFinding(
+                    .agent, "agent", .problem, Phrase("The agent is not running."),
+                    why: Phrase("Nothing is synced."), remedy: Phrase("Start it."), command: "\(program) agent start")
+            ]
+        }
+        return hindrances.map { cause in
+            DoctorFinding(
+                .agent, "agent", .problem, Phrase("The agent is not running and cannot start: \(cause)").sentence,
+                why: Phrase("Nothing is synced."), remedy: Phrase("Remove the cause, then start it."),
+                command: "\(program) agent start")
+        }
+    }
+
     private func file(_ kind: File.Kind) -> File? { files.first { $0.kind == kind && $0.mode != nil } }
 
     private var isSetUp: Bool {

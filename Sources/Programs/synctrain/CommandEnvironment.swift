@@ -1,6 +1,7 @@
 import ControlAPI
 import Diagnosis
 import FileAccess
+import Phrases
 
 /// What the commands need besides a running agent: where things are, and the work that is done without one.
 ///
@@ -99,6 +100,8 @@ struct CommandEnvironment: Sendable {
     var examine: @Sendable (Places) throws -> MachineFacts = { _ in
         MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     }
+    /// What an agent could not start for now, while none runs.
+    var startHindrances: @Sendable (Places) async -> [Phrase] = { _ in [] }
     /// The mounts of this machine whose process has ended or is stopped.
     var silentMounts: @Sendable () -> [(folder: String, directory: String)] = { [] }
     /// What opens links, as the shell reads it; nil if there is nothing.

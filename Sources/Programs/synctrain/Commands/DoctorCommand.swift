@@ -99,11 +99,8 @@ struct Examination {
         } catch let error as ControlError where error.code == .noAgent {
             // What hinders the start is said already.
             guard !own.contains(where: { $0.code == "identity" }) else { return DoctorReport(findings: own) }
-            let stopped = DoctorFinding(
-                .agent, "agent", .problem, Phrase("The agent is not running."),
-                why: Phrase("Nothing is synced."),
-                remedy: Phrase("Start it."), command: "\(facts.program) agent start")
-            return DoctorReport(findings: [stopped] + own)
+            let hindrances = await context.environment.startHindrances(try context.places())
+            return DoctorReport(findings: facts.stopped(hindrances: hindrances) + own)
         } catch let error as ControlError where error.code == .notFound {
             let old = DoctorFinding(
                 .agent, "agent", .warning, Phrase("The agent is of an older version than this program."),

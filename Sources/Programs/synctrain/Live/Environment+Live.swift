@@ -79,6 +79,10 @@ extension CommandEnvironment {
                     throw ControlError(describing: error)
                 }
             }, examine: { MachineReading(try agentPlaces($0), variables: $0.variables).facts() },
+            startHindrances: { places in
+                guard let agent = try? agentPlaces(places) else { return [] }
+                return await StartProbe.hindrances(agent, variables: places.variables)
+            },
             silentMounts: { Mounting.silent().map { (folder: $0.folder, directory: $0.directory) } },
             hostName: { ConfigurationFile.systemHostName() })
     }
