@@ -505,7 +505,7 @@ struct CommandLineTests {
         let control = ScriptedControl()
         _ = await Scene(control: control).run("fetch", "docs:a", "-o", "./-")
         let path = PathReference(text: "docs:a", workingDirectory: "/work dir")
-        #expect(control.asked == ["fetch \(FetchRequest(paths: [path], output: "/work dir/-"))"])
+        #expect(control.asked == ["fetch \(FetchRequest(paths: [path], output: "/work dir/./-"))"])
     }
 
     @Test func aPartGoesToAFileOfItsOwn() async throws {

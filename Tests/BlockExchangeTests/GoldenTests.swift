@@ -105,6 +105,7 @@ struct GoldenTests {
 
     @Test func `ping is a frame without a body`() throws {
         var sender = ConnectionMachine(now: .zero)
+        _ = sender.send(.clusterConfig(ClusterConfig()), at: .zero)
         #expect(Array(sender.send(.ping, at: .zero).readableBytesView) == (try Golden.named("ping")).bytes)
     }
 

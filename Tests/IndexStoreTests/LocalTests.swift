@@ -176,7 +176,11 @@ import Testing
     @Test func directoriesAboveTheNameAreReselectedToo() async throws {
         let index = try await TestIndex()
         let name = "d/\u{301}x"
-        try await index.announce([file("d", version((alice, 1))), file(name, version((alice, 1)))], by: alice)
+        let above = directory("d", version((alice, 1)))
+        try await index.announce([above, file(name, version((alice, 1)))], by: alice)
+        try await index.store.applyLocal(in: music, [.set(LocalEntry(file: above, status: Self.status))]) { _ in
+            false
+        }
         try await index.store.reselect(music) { _ in true }
         #expect(try await index.store.local(music, "d")?.flags == .ignored)
         try await index.store.reselect(music, at: name) { _ in false }

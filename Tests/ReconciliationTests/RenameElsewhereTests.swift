@@ -37,7 +37,7 @@ import Testing
 
     /// The contents that a file had before somebody else changed it are known to nobody here: the time says it.
     @Test func knowsTheNewNameOfAFileThatWasChangedMeanwhile() {
-        let edited = S.file("edited", S.version((S.third, 1), (S.me, 9)), name: "c")
+        let edited = S.file("edited", S.version((S.third, 1), (S.me, 9)), name: "c", by: S.me)
         func isRename(_ added: FileInfo, _ edited: FileInfo) -> Bool {
             RenameElsewhere.isRename(beside: Self.deletion(5000), of: edited, to: added)
         }

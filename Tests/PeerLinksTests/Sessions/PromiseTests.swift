@@ -377,7 +377,7 @@ import Testing
             peer.sayHello(client: "synctrain")
             try await scene.until { peer.events.contains { if case .clusterConfig = $0 { true } else { false } } }
             peer.say(.clusterConfig(peer.config(has: 0)))
-            try await scene.until { try await scene[0].version("a") != nil }
+            try await scene.until { scene[0].folder.boards.status.snapshot.hasScanned }
             let version = try #require(try await scene[0].version("a"))
             let hash = FileInfo.blocksHash(of: [BlockInfo(offset: 0, size: 1, hash: SHA256.digest([1]))])
             let right = KeepContent(version: version, kind: .file, size: 1, digest: hash)

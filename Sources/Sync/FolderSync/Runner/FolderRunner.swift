@@ -150,9 +150,7 @@ package final class FolderRunner: Sendable {
     }
 
     /// The folder for a step: in its place, with the index's announcements in line with the selection that it has now.
-    private func begin(
-        _ work: inout FolderWork, _ settings: FolderConfiguration?
-    ) async throws -> FolderContext {
+    private func begin(_ work: inout FolderWork, _ settings: FolderConfiguration?) async throws -> FolderContext {
         let places = boards.places
         let place = try await tools.threads.runIfActive {
             if let settings { places.open(with: settings) } else { places.refresh() }
@@ -162,8 +160,7 @@ package final class FolderRunner: Sendable {
                 reason: .rootMissing,
                 message: Phrase(
                     "\(places.configuration.path) is missing; mount its disk. The folder is not synced until the directory is back"
-                )
-            )
+                ))
         }
         if boards.scrub.isUnread { try await readDamaged() }
         if boards.status.snapshot.completeness == nil {
@@ -172,10 +169,7 @@ package final class FolderRunner: Sendable {
         let folder = context(at: place, settings ?? places.configuration)
         // What a lost selection would select is asked about, by a change of the mode, and not applied.
         if place.selection.suffices(for: places.configuration.mode) { try await folder.applySelection(&work) }
-        if work.memory.preparedArchive != folder.settings.versions {
-            work.memory.preparedArchive = folder.settings.versions
-            try await PrepareArchiveStep().run(folder, &work)
-        }
+        try await PrepareArchiveStep(onlyAfterChange: true).run(folder, &work)
         if folder.deletionHalt == nil, boards.status.snapshot.halt != nil { work.effects.endsHalt = true }
         return folder
     }

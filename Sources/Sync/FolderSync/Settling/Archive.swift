@@ -120,7 +120,12 @@ extension FolderContext {
 
 /// Has an archive outside of the folder made before anything goes there.
 struct PrepareArchiveStep: FolderStep {
+    /// Whether there is nothing to do for settings that it has seen.
+    var onlyAfterChange = false
+
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        if onlyAfterChange, work.memory.preparedArchive == folder.settings.versions { return }
+        work.memory.preparedArchive = folder.settings.versions
         let (versions, store, root) = (folder.settings.versions, folder.index.store, folder.root)
         let note = try await store.archive(of: folder.id)
         guard versions.kind != .none, let path = versions.path else {
