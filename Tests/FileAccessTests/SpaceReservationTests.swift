@@ -23,7 +23,10 @@ import Testing
         var reserved: UInt64 = 0
         for step in steps {
             let shortage = space.take(step.count, of: step.available, floor: step.floor)
-            #expect(shortage == (step.fits ? nil : SpaceShortage(available: step.available, reserved: reserved)))
+            #expect(
+                shortage
+                    == (step.fits
+                        ? nil : SpaceShortage(available: step.available, reserved: reserved, floor: step.floor)))
             if step.fits { reserved += step.count }
             #expect(space.byteCount == reserved)
         }
@@ -31,6 +34,14 @@ import Testing
         #expect(space.byteCount == 60)
         space.giveBack(.max)
         #expect(space.byteCount == 0)
+    }
+
+    /// A folder's setting is about the disk of its root, which may be a thousand times as large.
+    @Test func `a disk below the root keeps a hundredth of itself at most`() {
+        let floor = SpaceFloor(byteCount: 500, device: 1)
+        #expect(floor.bytes(on: 1, of: 1000) == 500 && floor.bytes(on: 1, of: 0) == 500)
+        #expect(floor.bytes(on: 2, of: 1000) == 10 && floor.bytes(on: 2, of: 1_000_000) == 500)
+        #expect(SpaceFloor(byteCount: 0, device: 1).bytes(on: 2, of: 1000) == 0)
     }
 
     @Test(arguments: [(0, 0), (1, 4096), (4096, 4096), (4097, 8192), (.max, .max)] as [(UInt64, UInt64)])

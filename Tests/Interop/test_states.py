@@ -263,7 +263,7 @@ def test_an_empty_directory_is_available_from_who_has_it(lab):
     wait_until(lambda: agent.folder("f")["global"]["directories"] == 3, what="the index is here")
     for path in ("f:empty", "f:nested"):
         where = agent.document("whereis", path)
-        assert {device["this"]: device["has"] for device in where["devices"]} == {True: "not-kept", False: "complete"}
+        assert {device["this"]: device["has"] for device in where["devices"]} == {True: "nothing", False: "complete"}
         assert [holder["id"] for holder in where["holders"]] == [node.id]
 
     def entries():

@@ -14,7 +14,7 @@ struct ReservedSpace: Equatable, Sendable {
     /// Reserves `count` of the `available` bytes if `floor` bytes stay free besides all that is reserved; else changes nothing
     /// and says what is in the way.
     mutating func take(_ count: UInt64, of available: UInt64, floor: UInt64) -> SpaceShortage? {
-        let shortage = SpaceShortage(available: available, reserved: byteCount)
+        let shortage = SpaceShortage(available: available, reserved: byteCount, floor: floor)
         guard count > 0 else { return nil }
         guard shortage.free >= floor, shortage.free - floor >= count else { return shortage }
         // bounded: both together are at most `available`
@@ -31,9 +31,23 @@ package struct SpaceShortage: Equatable, Sendable {
     package let available: UInt64
     /// What of it other files that are being put together still need.
     package let reserved: UInt64
+    /// What must stay free of it.
+    package let floor: UInt64
 
     /// What nobody else needs.
     package var free: UInt64 { available > reserved ? available - reserved : 0 }
+}
+
+/// How much must stay free on a folder's disk, in bytes. Pure.
+package struct SpaceFloor: Equatable, Sendable {
+    let byteCount: UInt64
+    /// The disk of the folder's root.
+    let device: UInt64
+
+    /// How much must stay free on a disk of `total` bytes: on one that is mounted below the root a hundredth of it, or less.
+    func bytes(on device: UInt64, of total: UInt64) -> UInt64 {
+        device == self.device ? byteCount : min(byteCount, total / 100)
+    }
 }
 
 /// What the files that are being put together still need of each disk, so that not more of them are begun than have room.
@@ -61,11 +75,14 @@ final class ReservedDisk: Sendable {
     var byteCount: UInt64 { space.withLock { $0.byteCount } }
 
     /// Blocks its thread, and those that reserve on the same disk: nothing is reserved between the look and the decision.
+    ///
+    /// - Parameter look: how much is available on it, and how much of that must stay free.
     func take(
-        _ count: UInt64, floor: UInt64, available: () throws(FileAccessError) -> UInt64
+        _ count: UInt64, _ look: () throws(FileAccessError) -> (available: UInt64, floor: UInt64)
     ) throws(FileAccessError) -> SpaceShortage? {
         try space.withLock { space throws(FileAccessError) in
-            space.take(count, of: try available(), floor: floor)
+            let (available, floor) = try look()
+            return space.take(count, of: available, floor: floor)
         }
     }
 
@@ -97,6 +114,9 @@ final class SpaceReservation: Sendable {
 }
 
 extension RootDirectory {
+    /// - Parameter byteCount: bytes that must stay free on the root's disk.
+    package func spaceFloor(_ byteCount: UInt64) -> SpaceFloor { SpaceFloor(byteCount: byteCount, device: device) }
+
     /// How many bytes files that are being put together still need on the root's disk.
     package func reservedByteCount(in reservations: SpaceReservations) -> UInt64 { reservations.disk(device).byteCount }
 }
@@ -105,16 +125,20 @@ extension StagedFile {
     /// Reserves what is still to be written to this file: each byte until it is written, and the rest until the file is committed,
     /// discarded or closed. What was reserved for it before is given back. Blocks its thread.
     ///
-    /// - Parameter floor: bytes that must stay free besides.
+    /// - Parameter floor: what must stay free besides.
     /// - Returns: nil if that has room; else nothing is reserved.
     /// - Throws: `FileAccessError` if the disk does not say how much is free.
     package func reserve(
-        _ byteCount: UInt64, above floor: UInt64 = 0, in reservations: SpaceReservations
+        _ byteCount: UInt64, above floor: SpaceFloor? = nil, in reservations: SpaceReservations
     ) throws(FileAccessError) -> SpaceShortage? {
         setReservation(nil)
-        let disk = reservations.disk(opened.device)
+        // Where layers make up a directory, its files have the numbers of other disks.
+        let device = try directory.status().device
+        let disk = reservations.disk(device)
         let byteCount = ReservedSpace.inBlocks(byteCount)
-        let shortage = try disk.take(byteCount, floor: floor) { () throws(FileAccessError) in try freeSpace().available
+        let shortage = try disk.take(byteCount) { () throws(FileAccessError) in
+            let space = try freeSpace()
+            return (space.available, floor?.bytes(on: device, of: space.total) ?? 0)
         }
         if shortage == nil { setReservation(SpaceReservation(byteCount, of: disk)) }
         return shortage

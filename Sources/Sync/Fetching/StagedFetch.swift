@@ -91,10 +91,11 @@ package struct StagedFetch: Sendable {
     }
 
     private func reserve(_ needed: Int64, for staged: StagedFile) throws {
-        let shortage = try staged.reserve(UInt64(clamping: needed), above: freeSpaceFloor, in: environment.space)
+        let shortage = try staged.reserve(
+            UInt64(clamping: needed), above: target.root.spaceFloor(freeSpaceFloor), in: environment.space)
         guard let shortage else { return }
         throw FetchError.noSpace(
-            path: target.absolutePath, needed: needed, free: shortage.available, floor: freeSpaceFloor,
+            path: target.absolutePath, needed: needed, free: shortage.available, floor: shortage.floor,
             reserved: shortage.reserved)
     }
 }

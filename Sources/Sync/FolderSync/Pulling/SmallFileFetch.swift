@@ -185,7 +185,8 @@ struct SmallFileFetch: Sendable {
         }
         let staged = try root.stage(item.path, in: directory, resuming: true)
         let needed = UInt64(bytes.readableBytes)
-        guard try staged.reserve(needed, above: freeSpaceFloor, in: environment.space) == nil else { return nil }
+        let floor = root.spaceFloor(freeSpaceFloor)
+        guard try staged.reserve(needed, above: floor, in: environment.space) == nil else { return nil }
         if item.file.size > 0 { try bytes.withUnsafeReadableBytes { try staged.write($0, at: 0) } }
         if staged.resumedByteCount > item.file.size { try staged.truncate(to: item.file.size) }
         return staged

@@ -66,7 +66,7 @@ package struct UploadStaging: Sendable {
                 throw ControlError(
                     .tooLarge, "The file has \(ByteText.size(size)), and more was sent. Begin the upload again.")
             }
-            let floor = folder.freeSpaceFloor(of: try folder.root.freeSpace())
+            let floor = folder.root.spaceFloor(folder.freeSpaceFloor(of: try folder.root.freeSpace()))
             let shortage = try staged.reserve(UInt64(bytes.count), above: floor, in: folder.tools.fetching.space)
             guard shortage == nil else { throw FolderError.noSpace(path.text) }
             try staged.write(bytes, at: offset)
