@@ -24,7 +24,6 @@ actor MountKeeper {
     /// A mount that the configuration does not want and whose process was killed: programs see the directory below it.
     private struct Killed {
         var mount: MountGreeting
-        var endedAt: WallTime
         /// When it is to be back; nil once it was not.
         var dueAt: MonotonicTime?
         var problem: ControlError?
@@ -126,8 +125,7 @@ actor MountKeeper {
         for mount in board.takeLost() {
             let directory = mount.origin.directory
             guard let known = kept[mount.folder], known.wanted.directory == directory else {
-                killed[directory] = Killed(
-                    mount: mount, endedAt: time.wall(), dueAt: now + Self.comeback)
+                killed[directory] = Killed(mount: mount, dueAt: now + Self.comeback)
                 continue
             }
             guard tools?.isSupervised == false, known.nextTry == nil else { continue }
@@ -150,7 +148,7 @@ actor MountKeeper {
             if isBack || !folders.contains(mount.folder) || isDue && isListed(place) {
                 killed[directory] = nil
             } else if isDue, known.problem == nil {
-                let problem = Self.problem(of: place, endedAt: known.endedAt)
+                let problem = Self.problem(of: place)
                 killed[directory]?.dueAt = nil
                 killed[directory]?.problem = problem
                 logger.warning("\(mount.folder): \(problem.message)")
@@ -158,11 +156,11 @@ actor MountKeeper {
         }
     }
 
-    private static func problem(of mount: WantedMount, endedAt time: WallTime) -> ControlError {
+    private static func problem(of mount: WantedMount) -> ControlError {
         let words = ["mount", mount.folder, mount.directory] + (mount.isReadOnly ? ["--read-only"] : [])
         return ControlError(
             .failed,
-            "the mount on \(mount.directory) ended unexpectedly at \(time.rfc3339); what programs write there now is not in the "
+            "the mount on \(mount.directory) ended unexpectedly; what programs write there now is not in the "
                 + "folder; mount it again: \(ShellWord.command(words))",
             path: mount.directory)
     }

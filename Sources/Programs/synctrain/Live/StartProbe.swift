@@ -11,7 +11,7 @@ enum StartProbe {
     /// Why it could not start. What is wrong with the configuration is said elsewhere.
     static func hindrances(_ places: AgentPlaces, variables: [String: String]) async -> [Phrase] {
         var found: [Phrase] = []
-        let state = String(places.privateKey.dropLast("/key.pem".count))
+        let state = places.stateDirectory
         if access(state, F_OK) == 0, access(state, W_OK | X_OK) != 0 {
             found.append(
                 Phrase(

@@ -18,6 +18,8 @@ package struct AgentPlaces: Equatable, Sendable {
     package let password: String
     /// The page's own certificate and its key.
     package let pageCertificate: String
+    /// The directory of identity, index and log.
+    package let stateDirectory: String
     package let lock: String
     package let log: String
     /// A directory.
@@ -150,6 +152,7 @@ package struct AgentPlaces: Equatable, Sendable {
         userCache: String?
     ) throws(ConfigurationError) {
         configurationFile = configuration + "/config.toml"
+        stateDirectory = state
         certificate = state + "/cert.pem"
         privateKey = state + "/key.pem"
         index = state + "/index.sqlite"
