@@ -303,13 +303,7 @@ package struct BlockFetch: Sendable {
                 // What is on this disk costs no network: it is looked for in the blocks' order, a little ahead of the
                 // requests.
                 while nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead) {
-                    let block = file.blocks[blocks[nextLocal]]
-                    if !scheduler.isDone(nextLocal), let bytes = await environment.localBlock(block, folder),
-                        scheduler.haveLocally(nextLocal)
-                    {
-                        try await environment.threads.runIfActive { [store, index = blocks[nextLocal]] in
-                            try store?(index, bytes)
-                        }
+                    if let bytes = try await localBytes(of: nextLocal, blocks, &scheduler) {
                         horizon = max(horizon, try await deliver(blocks[nextLocal], bytes, nil, now()))
                     }
                     nextLocal += 1
@@ -341,23 +335,12 @@ package struct BlockFetch: Sendable {
                 if scheduler.hasRequestsUnderWay {
                     hadHolder = true
                 } else if scheduler.availableHolders.isEmpty, !isGivingUp {
-                    // Another link may come back in a moment; what a policy holds does not.
-                    if let obstacle = asked.obstacle, !hadHolder || obstacle.isPolicy { throw keptOff(obstacle) }
-                    // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
-                    if holders.allSatisfy({ scheduler.liars.contains($0) || sessions[$0] != nil }), lastRefusal != nil {
-                        throw noHolder(lastRefusal)
+                    if let failure = failure(asked, holders, scheduler, hadHolder: hadHolder, lastRefusal) {
+                        throw failure
                     }
                     isGivingUp = true
                     lossCount += 1
-                    await environment.dialNow(holders)
-                    var isSought = false
-                    if purpose == .onDemand {
-                        isSought = await environment.seek(environment.mayComeByRadio(holders, of: folder))
-                    }
-                    let patience =
-                        hadHolder
-                        ? environment.lostHolderPatience
-                        : isSought ? environment.radioPatience : environment.firstHolderPatience
+                    let patience = await seek(holders, hadHolder: hadHolder)
                     group.addTask { [clock = environment.time.clock, lossCount] in
                         try? await clock.sleep(for: patience)
                         return .gaveUp(loss: lossCount)
@@ -405,6 +388,41 @@ package struct BlockFetch: Sendable {
                 }
             }
         }
+    }
+
+    /// Gives what this disk has of a block, stored; nil if it has nothing, or the block is there.
+    private func localBytes(
+        of position: Int, _ blocks: [Int], _ scheduler: inout BlockScheduler
+    ) async throws -> ByteBuffer? {
+        guard !scheduler.isDone(position),
+            let bytes = await environment.localBlock(file.blocks[blocks[position]], folder),
+            scheduler.haveLocally(position)
+        else { return nil }
+        try await environment.threads.runIfActive { [store, index = blocks[position]] in try store?(index, bytes) }
+        return bytes
+    }
+
+    /// Why waiting for a holder cannot help; nil if one may come back.
+    private func failure(
+        _ asked: Asked, _ holders: [DeviceID], _ scheduler: BlockScheduler, hadHolder: Bool,
+        _ lastRefusal: BlockScheduler.Failure?
+    ) -> FetchError? {
+        // Another link may come back in a moment; what a policy holds does not.
+        if let obstacle = asked.obstacle, !hadHolder || obstacle.isPolicy { return keptOff(obstacle) }
+        // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
+        let isEveryoneAsked = holders.allSatisfy { scheduler.liars.contains($0) || asked.sessions[$0] != nil }
+        return isEveryoneAsked && lastRefusal != nil ? noHolder(lastRefusal) : nil
+    }
+
+    /// Has the holders dialled, and the radio search for them where somebody waits. Gives how long to wait for one of them.
+    private func seek(_ holders: [DeviceID], hadHolder: Bool) async -> Duration {
+        await environment.dialNow(holders)
+        var isSought = false
+        if purpose == .onDemand {
+            isSought = await environment.seek(environment.mayComeByRadio(holders, of: folder))
+        }
+        if hadHolder { return environment.lostHolderPatience }
+        return isSought ? environment.radioPatience : environment.firstHolderPatience
     }
 
     private static func next(_ changes: AsyncStream<Void>, _ outcome: Outcome) async -> Outcome {
