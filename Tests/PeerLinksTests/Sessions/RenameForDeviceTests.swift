@@ -42,7 +42,9 @@ import Testing
             for (name, bytes) in Self.files { try scene[1].write(bytes, to: name) }
             try await scene.connect()
             try await scene.until {
-                guard try await scene[0].version("other", of: scene.ids[1]) != nil else { return false }
+                guard scene[1].folder.boards.status.snapshot.hasScanned,
+                    try await scene[0].version("other", of: scene.ids[1]) != nil
+                else { return false }
                 return try await scene[0].isCurrent(of: scene[1]) && scene[0].session(scene.ids[1])?.peerConfig != nil
             }
             try await body(scene)
