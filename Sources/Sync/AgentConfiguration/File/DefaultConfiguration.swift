@@ -202,7 +202,7 @@ enum DefaultConfiguration {
         #   order = "small-first"    # download order: small-first, newest or alphabetic
         #   priority = []            # patterns to download first, as in .stignore: ["*.md", "/notes"]
         #   groups = []              # files with the same stem to update together: ["album/**/*.{jpg,txt}"]
-        #   minimum-free = "1 %"     # of the disk, or a size: space to keep free; 0: none
+        #   minimum-free = "1 %"     # of the disk, or a size: space to keep free; 0: none. On a disk mounted below: 1 % at most
         #   max-conflicts = -1       # conflict copies to keep of each file; -1: all
         #   min-copies = 1           # other devices that must have a file before it is freed here
         #   copies-max-age-days = 30 # how long the word of an absent device that keeps everything counts; 0: never
