@@ -105,42 +105,35 @@ import Testing
     /// Devices that answer, in any order, and others that answer nothing.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func allThatADeviceIsAskedForGoesOnceItAnswers(seed: UInt64) {
-        struct Request {
+        struct Lane: Hashable {
             var device: DeviceID
             var isUrgent: Bool
-            var count: Int
         }
         var random = SeededGenerator(seed: seed)
         let reserve = random.int(0...32)
         let largest = random.pick([1, 8, 40, 100])
         var budget = FetchBudget(limit: 64, reserve: reserve)
         let silent = Set(Self.devices.filter { _ in random.isOne(in: 2) })
-        var requests: [Int: Request] = [:]
+        var requests: [Int: (lane: Lane, count: Int)] = [:]
         var (waiting, underWay): ([Int], [Int]) = ([], [])
 
-        func lane(_ id: Int) -> [Int] {
-            underWay.filter {
-                requests[$0]?.device == requests[id]?.device && requests[$0]?.isUrgent == requests[id]?.isUrgent
-            }
-        }
         func admit() {
+            var others = Dictionary(grouping: underWay, by: { requests[$0]?.lane }).mapValues(\.count)
             while let id = budget.next() {
+                let lane = requests[id]?.lane
                 // Within its kind and device, the one that has waited longest.
-                let line = waiting.filter {
-                    requests[$0]?.device == requests[id]?.device && requests[$0]?.isUrgent == requests[id]?.isUrgent
-                }
-                #expect(line.first == id)
-                let others = lane(id)
+                #expect(waiting.first(where: { requests[$0]?.lane == lane }) == id)
                 waiting.removeAll { $0 == id }
                 underWay.append(id)
                 // Only the first of a kind exceeds the limit.
-                let limit = requests[id]?.isUrgent == true ? 64 : 64 - reserve
-                #expect(others.isEmpty || budget.byteCount <= limit)
+                let limit = lane?.isUrgent == true ? 64 : 64 - reserve
+                #expect(others[lane] == nil || budget.byteCount <= limit)
+                others[lane, default: 0] += 1
             }
             #expect(budget.byteCount == underWay.reduce(0) { $0 + (requests[$1]?.count ?? 0) })
             #expect(budget.waitingCount == waiting.count)
             // Nobody waits for another device.
-            for id in waiting { #expect(!lane(id).isEmpty) }
+            #expect(waiting.allSatisfy { others[requests[$0]?.lane] != nil })
         }
         for _ in 0..<300 {
             if random.isOne(in: 3), let id = underWay.filter({ !isSilent($0) }).randomElement(using: &random) {
@@ -151,12 +144,11 @@ import Testing
                 budget.end(id)
             } else {
                 let id = budget.takeID()
-                requests[id] = Request(
-                    device: random.pick(Self.devices), isUrgent: random.isOne(in: 4), count: random.int(1...largest))
+                let lane = Lane(device: random.pick(Self.devices), isUrgent: random.isOne(in: 4))
+                let count = random.int(1...largest)
+                requests[id] = (lane, count)
                 waiting.append(id)
-                let request = requests[id]
-                budget.add(
-                    id, request?.count ?? 0, to: request?.device ?? Self.alice, isUrgent: request?.isUrgent ?? false)
+                budget.add(id, count, to: lane.device, isUrgent: lane.isUrgent)
             }
             admit()
         }
@@ -167,6 +159,6 @@ import Testing
         }
         #expect(waiting.allSatisfy(isSilent))
 
-        func isSilent(_ id: Int) -> Bool { requests[id].map { silent.contains($0.device) } ?? false }
+        func isSilent(_ id: Int) -> Bool { requests[id].map { silent.contains($0.lane.device) } ?? false }
     }
 }
