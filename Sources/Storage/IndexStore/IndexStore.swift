@@ -291,6 +291,20 @@ package final class IndexStore: Sendable {
         }
     }
 
+    /// As `read`, also in a task that was cancelled.
+    func readRegardless<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws -> Result {
+        try await translating {
+            if blocksCaller { return try blockingCaller { try pool.read(body) } }
+            return try await withCheckedThrowingContinuation { continuation in
+                pool.asyncRead { database in
+                    continuation.resume(with: Swift.Result { try body(try database.get()) })
+                }
+            }
+        }
+    }
+
     /// As `read`, for a caller whose thread may wait.
     func readNow<Result>(_ body: (Database) throws -> Result) throws -> Result {
         do {

@@ -35,13 +35,22 @@ extension IndexStore {
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func facts(in folder: FolderID, names: [String]) async throws -> [NameFacts] {
-        try await read { database in
-            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            let need = try NeedReader(database, reader)
-            return try names.map { name in
-                guard let found = try reader.find(name) else { return NameFacts(name: name) }
-                return try need.facts(of: found.id, path: name)
-            }
+        try await read { try Self.facts($0, in: folder, names: names) }
+    }
+
+    /// The same, also in a task that was cancelled.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
+    package func factsRegardless(in folder: FolderID, names: [String]) async throws -> [NameFacts] {
+        try await readRegardless { try Self.facts($0, in: folder, names: names) }
+    }
+
+    private static func facts(_ database: Database, in folder: FolderID, names: [String]) throws -> [NameFacts] {
+        let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+        let need = try NeedReader(database, reader)
+        return try names.map { name in
+            guard let found = try reader.find(name) else { return NameFacts(name: name) }
+            return try need.facts(of: found.id, path: name)
         }
     }
 }

@@ -1,4 +1,3 @@
-import AsyncTools
 import BlockExchange
 import IndexStore
 
@@ -91,7 +90,7 @@ extension ChangeNotes {
         let result = try await body()
         guard result.changedCount > 0 else { return (result, []) }
         // The index has them by now: the caller is to hear of that, even if it was cancelled meanwhile.
-        guard !isMany, let after = try? await uncancelled({ try await index.facts(in: folder, names: names) }) else {
+        guard !isMany, let after = try? await index.factsRegardless(in: folder, names: names) else {
             let count = Int64(result.changedCount)
             return (result, [RecordedChange(time: time, kind: .many, name: "", device: nil, count: count)])
         }
