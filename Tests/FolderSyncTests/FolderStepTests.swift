@@ -201,11 +201,7 @@ import Testing
     @Test func aDeletionSaysWhatItArchived() async throws {
         let scene = try await StepScene { $0.versions = FolderVersions(kind: .simple) }
         let names = ["fetched", "here", "not here"]
-        for name in ["fetched", "here"] {
-            try scene.tree.write("first", to: name)
-            try scene.tree.setPermissions(0o644, name)
-            try scene.tree.setModified(1_700_000_000, name)
-        }
+        try scene.write(["fetched", "here"].map { ($0, "first") })
         try await scene.announce(names.map { ($0, "first") }, counter: 1)
         try await scene.scan()
         try await scene.index.noteFetched(
@@ -232,11 +228,7 @@ import Testing
     @Test func whatWasFetchedOfAnEarlierVersionIsDeletedWithTheLatest() async throws {
         let scene = try await StepScene()
         let names = ["fetched", "edited", "not fetched"]
-        for name in names {
-            try scene.tree.write("first", to: name)
-            try scene.tree.setPermissions(0o644, name)
-            try scene.tree.setModified(1_700_000_000, name)
-        }
+        try scene.write(names.map { ($0, "first") })
         try await scene.announce(names.map { ($0, "first") }, counter: 1)
         try await scene.scan()
         try await scene.index.noteFetched(

@@ -8,9 +8,7 @@ import Testing
 @Suite struct KindChangeTests {
     /// What is on the disk as it was announced.
     private static func adopt(_ name: String, in scene: StepScene) throws {
-        try scene.tree.write("same", to: name)
-        try scene.tree.setPermissions(0o644, name)
-        try scene.tree.setModified(1_700_000_000, name)
+        try scene.write([(name, "same")])
     }
 
     @Test(arguments: [true, false]) func whatWasChangedIsAnnounced(isRestarted: Bool) async throws {

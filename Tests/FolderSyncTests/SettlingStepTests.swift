@@ -109,12 +109,9 @@ import Testing
     func aDirectoryThatIsRenamedElsewhereStaysSelectedIfAFileInItWasEdited(isDeletedThere: Bool) async throws {
         let scene = try await StepScene(ignoring: "!/d\n*\n", mode: .selective)
         try await scene.announce(directory: "d", counter: 1)
-        try await scene.announce([("d/a", "a"), ("d/b", "bb"), ("d/c", "ccc")], counter: 1)
-        for (name, text) in [("d/a", "a"), ("d/b", "bb"), ("d/c", "ccc")] {
-            try scene.tree.write(text, to: name)
-            try scene.tree.setPermissions(0o644, name)
-            try scene.tree.setModified(1_700_000_000, name)
-        }
+        let files = [("d/a", "a"), ("d/b", "bb"), ("d/c", "ccc")]
+        try await scene.announce(files.map { ($0, $1) }, counter: 1)
+        try scene.write(files)
         try await scene.scan()
         try scene.tree.write("edited", to: "d/a")
         try await scene.scan()
@@ -134,12 +131,9 @@ import Testing
     @Test func aDirectoryOfWhichAPartIsMovedElsewhereIsNotFollowed() async throws {
         let scene = try await StepScene(ignoring: "!/d\n*\n", mode: .selective)
         try await scene.announce(directory: "d", counter: 1)
-        try await scene.announce([("d/a", "a"), ("d/b", "bb")], counter: 1)
-        for (name, text) in [("d/a", "a"), ("d/b", "bb")] {
-            try scene.tree.write(text, to: name)
-            try scene.tree.setPermissions(0o644, name)
-            try scene.tree.setModified(1_700_000_000, name)
-        }
+        let files = [("d/a", "a"), ("d/b", "bb")]
+        try await scene.announce(files.map { ($0, $1) }, counter: 1)
+        try scene.write(files)
         try await scene.scan()
         try scene.tree.write("edited", to: "d/a")
         try await scene.scan()
@@ -274,9 +268,7 @@ import Testing
         let scene = try await StepScene()
         let names = (0..<140).map { "f\($0)" }
         for name in names + ["late"] {
-            try scene.tree.write(name, to: name)
-            try scene.tree.setPermissions(0o644, name)
-            try scene.tree.setModified(1_700_000_000, name)
+            try scene.write([(name, name)])
         }
         try scene.tree.makeDirectory("d")
         try await scene.announce(directory: "d", counter: 1)

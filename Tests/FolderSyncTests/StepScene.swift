@@ -97,6 +97,15 @@ final class StepScene {
         }
     }
 
+    /// This disk has the files as `announce` describes them.
+    func write(_ files: [(name: String, text: String)]) throws {
+        for (name, text) in files {
+            try tree.write(text, to: name)
+            try tree.setPermissions(0o644, name)
+            try tree.setModified(1_700_000_000, name)
+        }
+    }
+
     /// The other device announces a directory, or that it is deleted.
     func announce(directory name: String, isDeleted: Bool = false, counter: UInt64) async throws {
         let version = VersionVector([.init(id: Self.nas.shortID, value: counter)])

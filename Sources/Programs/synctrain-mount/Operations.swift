@@ -59,7 +59,7 @@ enum Operations {
             (status.f_bsize, status.f_frsize, status.f_namemax) = (unit, unit, 255)
             status.f_blocks = UInt(clamping: space.total) / unit
             (status.f_bfree, status.f_bavail) = (UInt(clamping: space.free) / unit, UInt(clamping: space.free) / unit)
-            // No numbers of inodes: there is no limit of names of which so many would be used.
+            // Inodes are 0 of 0, as on btrfs: their number has no limit.
             fuse_reply_statfs(request, &status)
         }
         operations.open = { request, node, info in

@@ -134,7 +134,7 @@ enum AgentProcess {
     }
 
     /// Starts a program in a session of its own, with its errors behind what is in the log file and its output behind what is in
-    /// `output`, which may be the same file. Whoever calls this waits for its end, with `waitpid`.
+    /// `output`, which may be the same file. The caller waits for its end, with `waitpid`.
     static func spawn(
         _ arguments: [String], output: String, logFile: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -174,7 +174,7 @@ enum AgentProcess {
     }
 
     /// Of what an agent wrote before it exited: the error that it ended with, else the last one that it logged, else the last line.
-    /// Nil if there is no line. Pure.
+    /// Nil for an empty text. Pure.
     static func cause(in text: String) -> String? {
         let lines = text.split(separator: "\n").map(String.init)
         let prefix = "synctrain: "

@@ -100,7 +100,7 @@ struct CommandEnvironment: Sendable {
     var examine: @Sendable (Places) throws -> MachineFacts = { _ in
         MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     }
-    /// What an agent could not start for now, while none runs.
+    /// The reasons for which an agent cannot start, while none runs.
     var startHindrances: @Sendable (Places) async -> [Phrase] = { _ in [] }
     /// The mounts of this machine whose process has ended or is stopped.
     var silentMounts: @Sendable () -> [(folder: String, directory: String)] = { [] }

@@ -40,7 +40,7 @@ package enum MountTable {
 
         package init(device: String, path: [UInt8]) { (self.device, self.path) = (device, path) }
 
-        /// Whether it is `other` or lies in it.
+        /// Whether it is `other` or is in it.
         package func isSameOrInside(_ other: Origin) -> Bool {
             device == other.device && MountTable.isSameOrInside(path, other.path)
         }

@@ -43,7 +43,7 @@ package struct LinkProbes: Sendable {
         case networks(Set<IPAddress>)
         /// The address by which others see this machine has changed: the router, a relay or a discovery server says so.
         case outsideChanged
-        /// The device announces itself in this network, with these addresses: so says whoever sent the datagram.
+        /// The device announces itself in this network, with these addresses. Anybody can send such a datagram.
         case heardAt(Set<IPAddress>)
         /// What was sent has not been acknowledged for two seconds.
         case unacknowledged(LinkNumber)

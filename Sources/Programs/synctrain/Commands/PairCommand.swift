@@ -57,7 +57,7 @@ struct PairCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
-        // Whoever cannot pair yet need not be there to compare digits.
+        // Before the question whether somebody is there to compare digits: this comes first.
         try context.checkSetUp(.noAgent)
         let judge = try judge(in: context.terminal)
         if global.yes, judge == .person {

@@ -11,7 +11,7 @@ struct DirectoryPlace: Equatable {
 
     enum Relation {
         case same
-        /// One lies in the other.
+        /// One is in the other.
         case nested
     }
 
@@ -19,8 +19,8 @@ struct DirectoryPlace: Equatable {
     var node: Node?
     /// Of the directories above it by its path, as far as there are any.
     var above: [Node]
-    /// Where on its file system it is: of what lies in a directory that is mounted twice, no number above it says so. Nil if
-    /// nobody can tell.
+    /// Where on its file system it is: below a directory that is mounted twice, the inodes above do not show it. Nil if the mount
+    /// table does not say.
     var origin: MountTable.Origin?
 
     /// How two directories lie to each other; nil if neither has something of the other. Pure.

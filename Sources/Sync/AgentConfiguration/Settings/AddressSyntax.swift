@@ -70,7 +70,7 @@ package enum AddressSyntax {
         Phrase("the port of the address `\(text)` is too large; ports are numbers up to 65535")
     }
 
-    /// Whether `text` ends with a number that is no port, and would be an address with another one.
+    /// Whether `text` ends with a number above 65535, and would be an address with a port in its place.
     private static func hasTooLargePort(_ text: String) -> Bool {
         guard let colon = text.lastIndex(of: ":") else { return false }
         let digits = text[text.index(after: colon)...]

@@ -70,7 +70,7 @@ struct ChooseFilesStep: FolderStep {
         /// Files that might go, and that lines which their user wrote keep selected.
         var overruledCount = 0
 
-        /// Nil if there are none, or nobody misses what they take.
+        /// Nil if there are none, or if enough was freed without them.
         func stillSelected(missing: Int64) -> Int64? {
             missing > 0 && overruledCount > 0 ? Int64(overruledCount) : nil
         }

@@ -17,7 +17,7 @@ struct ElsewhereRenames: Sendable {
     /// What is here and deleted elsewhere, with the line that it belongs to.
     private typealias Lost = (line: String, facts: NameFacts)
 
-    /// What others still have below a selected directory of which they have deleted something.
+    /// What other devices still have below a selected directory after they have deleted something in it.
     private struct Rest {
         /// Nil if there are too many.
         var files: [String]?

@@ -124,7 +124,7 @@ struct FetchOutput {
     ///
     /// - Returns: the name of each, and where it is in `outputs`.
     /// - Throws: `ControlError` (`invalidRequest`) where two have one name, as one would overwrite the other, and for a folder
-    ///   whose id is no name.
+    ///   whose id cannot be a file's name.
     static func distinct(
         _ outputs: [FetchOutput], below directory: String
     ) throws(ControlError) -> [(index: Int, name: RelativePath)] {
