@@ -44,14 +44,15 @@ let layers = [
         .part("Archives", ["CZlib"]),
         .part("Arithmetic"),
         .part("Trimming"),
+        .part("Names"),
         .part("BlockExchange", ["Cryptography", "CLZ4", nioCore]),
         .part("Cryptography", ["COpenSSL"]),
         .part("GhostDrop", ["Cryptography"]),
         .part("Pairing", ["Cryptography", "Phrases"]),
-        .part("Reconciliation", ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
+        .part("Reconciliation", ["Arithmetic", "BlockExchange", "Cryptography", "Names", "Selection"]),
         // What agent and mount say to each other, and what the mount decides.
         .part("MountProtocol"),
-        .part("MountRules", ["MountProtocol"]),
+        .part("MountRules", ["MountProtocol", "Names"]),
         .part("Selection", ["Phrases", "Trimming"]),
         .part("Phrases"),
         .part("Spelling"),
@@ -66,7 +67,7 @@ let layers = [
         .part(
             "IndexStore",
             [
-                "BlockExchange", "CLinux", "Cryptography", "Phrases", grdb,
+                "BlockExchange", "CLinux", "Cryptography", "Names", "Phrases", grdb,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .part("FileAccess", ["Arithmetic", "CLinux", "Cryptography", "KernelFiles", "Phrases"]),
@@ -107,8 +108,8 @@ let layers = [
         .part(
             "AgentConfiguration",
             [
-                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Phrases", "Selection", "Spelling", "TOML",
-                "Trimming",
+                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Names", "Phrases", "Selection", "Spelling",
+                "TOML", "Trimming",
             ]),
         // What every part is given: time, events, the running configuration, what may go over which link.
         .part(
@@ -117,7 +118,10 @@ let layers = [
         // Pure: what the parts decide.
         .part(
             "SyncDecisions",
-            ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Phrases", "Transport"]),
+            [
+                "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Names", "Phrases",
+                "Transport",
+            ]),
         .part(
             "Fetching",
             [
@@ -129,8 +133,8 @@ let layers = [
             [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
-                "LinkSecurity", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging,
-                nioCore,
+                "LinkSecurity", "Names", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport",
+                logging, nioCore,
             ]),
         .part(
             "PeerLinks",
@@ -143,8 +147,8 @@ let layers = [
             "FileDrop",
             [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
-                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
-                logging, nioCore,
+                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "Names", "PeerLinks", "SyncDecisions",
+                "Transport", logging, nioCore,
             ]),
         .part(
             "ThumbnailService",
@@ -169,8 +173,8 @@ let layers = [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
                 "ControlAPI", "Diagnosis", "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync",
                 "IndexStore", "LinkRules", "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer",
-                "Pairing", "PeerLinks", "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService",
-                "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
+                "Names", "Pairing", "PeerLinks", "Reconciliation", "Selection", "Spelling", "SyncDecisions",
+                "ThumbnailService", "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
             ]),
         // What reaches devices beyond the local network, joined.
         .part(
@@ -197,15 +201,17 @@ let layers = [
             dependencies: [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
                 "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations", "Cryptography",
-                "Diagnosis", "FileAccess", "KernelFiles", "Phrases", "FolderWatcher", "MachineState", "MountRules",
-                "MountServer", "PeerLinks", "Proxies", "LinkSecurity", "Reachability", "Spelling", "SyncAgent",
-                "SyncDecisions", "Threads", "Transport", "TransportBluetooth", "TransportTCP", "TransportVirtual",
-                "Trimming", argumentParser, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "Diagnosis", "FileAccess", "KernelFiles", "Names", "Phrases", "FolderWatcher", "MachineState",
+                "MountRules", "MountServer", "PeerLinks", "Proxies", "LinkSecurity", "Reachability", "Spelling",
+                "SyncAgent", "SyncDecisions", "Threads", "Transport", "TransportBluetooth", "TransportTCP",
+                "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ], plugins: ["BuildCommit"]),
         // A folder as a file system, in a process of its own: docs/decisions/mount.md.
         .executableTarget(
             name: "synctrain-mount",
-            dependencies: ["CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Threads"]),
+            dependencies: [
+                "CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Names", "Threads",
+            ]),
         // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
         .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")])),
 ]
@@ -312,7 +318,7 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "PeerLinks",
+                "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Names", "PeerLinks",
                 "Reconciliation", "Selection", "SessionTestKit", "SyncDecisions", "SyncTestKit", "Transport", logging,
                 nioCore,
             ],
@@ -322,7 +328,7 @@ let package = Package(
         + [
             "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "Cryptography", "Diagnosis", "FileAccess",
             "FolderScanner", "IndexStore", "KernelFiles", "MachineState", "MessageBus", "MountProtocol", "MountRules",
-            "MountServer", "Pairing", "Phrases", "PortMapping", "Reachability", "Reconciliation", "ScaleModel",
+            "MountServer", "Names", "Pairing", "Phrases", "PortMapping", "Reachability", "Reconciliation", "ScaleModel",
             "Spelling", "SyncDecisions", "TOML", "Thumbnails", "TransportBluetooth", "Trimming",
         ].map { .tests(of: $0) })
 

@@ -30,14 +30,15 @@ struct Architecture {
             "Threads": ["CLinux"],
             "LocalSocket": ["CLinux", "Threads"],
             "MountProtocol": [],
-            "MountRules": ["MountProtocol"],
+            "MountRules": ["MountProtocol", "Names"],
             "MountServer": ["CLinux", "LocalSocket", "MountProtocol", "Threads"],
             // Apart from the agent: it answers though the agent hangs. It knows no network, no index and no configuration.
             "synctrain-mount": [
-                "CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Threads",
+                "CFuse", "CLinux", "KernelFiles", "LocalSocket", "MountProtocol", "MountRules", "Names", "Threads",
             ],
             "Arithmetic": [],
             "Trimming": [],
+            "Names": [],
             "Cryptography": ["COpenSSL"],
             "BlockExchange": ["Cryptography", "CLZ4"],
             "Selection": ["Phrases", "Trimming"],
@@ -58,8 +59,8 @@ struct Architecture {
             "MachineState": [
                 "AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "KernelFiles", "MessageBus", "Thumbnails",
             ],
-            "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
-            "IndexStore": ["BlockExchange", "CLinux", "Cryptography", "Phrases"],
+            "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Names", "Selection"],
+            "IndexStore": ["BlockExchange", "CLinux", "Cryptography", "Names", "Phrases"],
             "FileAccess": ["Arithmetic", "CLinux", "Cryptography", "KernelFiles", "Phrases"],
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Phrases", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
@@ -74,14 +75,15 @@ struct Architecture {
             "PortMapping": ["Cryptography", "KernelFiles", "Transport", "Trimming"],
             "Proxies": ["Cryptography", "Phrases", "Transport"],
             "AgentConfiguration": [
-                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Phrases", "Selection", "Spelling", "TOML",
-                "Trimming",
+                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Names", "Phrases", "Selection", "Spelling",
+                "TOML", "Trimming",
             ],
             "AgentContext": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Phrases", "Transport",
             ],
             "SyncDecisions": [
-                "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Phrases", "Transport",
+                "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Names", "Phrases",
+                "Transport",
             ],
             // No index: what is fetched, and where it goes, is told by the caller.
             "Fetching": [
@@ -91,7 +93,7 @@ struct Architecture {
             "FolderSync": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
-                "LinkSecurity", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport",
+                "LinkSecurity", "Names", "Phrases", "Reconciliation", "Selection", "SyncDecisions", "Transport",
             ],
             // No concrete transport: the sessions are given those that there are.
             "PeerLinks": [
@@ -101,7 +103,8 @@ struct Architecture {
             ],
             "FileDrop": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
-                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
+                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "Names", "PeerLinks", "SyncDecisions",
+                "Transport",
             ],
             "ThumbnailService": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching",
@@ -109,12 +112,10 @@ struct Architecture {
             ],
             "SyncAgent": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
-                "ControlAPI",
-                "Cryptography", "Diagnosis", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore",
-                "LinkRules",
-                "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
-                "Phrases", "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService", "Thumbnails",
-                "Transport",
+                "ControlAPI", "Cryptography", "Diagnosis", "Fetching", "FileAccess", "FileDrop", "FolderSync",
+                "IndexStore", "LinkRules", "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer",
+                "Names", "Pairing", "PeerLinks", "Phrases", "Reconciliation", "Selection", "Spelling", "SyncDecisions",
+                "ThumbnailService", "Thumbnails", "Transport",
             ],
             // Joins discovery servers, relays, routers and proxies.
             "Reachability": [
@@ -127,15 +128,10 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
-                "BlockExchange",
-                "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations", "Cryptography", "Diagnosis",
-                "FileAccess", "KernelFiles",
-                "Phrases",
-                "FolderWatcher", "LinkSecurity",
+                "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "CTranslations", "Cryptography",
+                "Diagnosis", "FileAccess", "KernelFiles", "Names", "Phrases", "FolderWatcher", "LinkSecurity",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
-                "SyncAgent", "SyncDecisions", "Threads",
-                "Transport", "TransportBluetooth",
-                "TransportTCP",
+                "SyncAgent", "SyncDecisions", "Threads", "Transport", "TransportBluetooth", "TransportTCP",
                 "TransportVirtual", "Trimming",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
@@ -213,7 +209,7 @@ struct Architecture {
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
             "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "Spelling", "TOML",
-            "Phrases", "Thumbnails", "Trimming",
+            "Names", "Phrases", "Thumbnails", "Trimming",
             "SyncDecisions", "Diagnosis",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])

@@ -1,4 +1,5 @@
 import MountProtocol
+import Names
 import SyncTestKit
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
         table.rename("e\u{301}", to: "\u{E9}")
         #expect(table.numbers(at: "\u{E9}") == [decomposed] && table.numbers(at: "e\u{301}") == [])
         #expect(table[composed]?.isDetached == true)
-        #expect(table[decomposed].map { PathKey($0.path) } == "\u{E9}")
+        #expect(table[decomposed].map { NameKey($0.path) } == "\u{E9}")
     }
 
     @Test func aVersionIsANodeAndANameAnInode() {

@@ -1,4 +1,5 @@
 import MountProtocol
+import Names
 import Testing
 
 @testable import MountRules
@@ -10,7 +11,7 @@ import Testing
     private let directory = SeenName(kind: .directory, size: 0, seconds: 1, nanoseconds: 0)
 
     /// A program has listed `d` with these.
-    private func seen(_ names: [PathKey: SeenName], directoryLimit: Int = 10, nameLimit: Int = 2000) -> SeenDirectories
+    private func seen(_ names: [NameKey: SeenName], directoryLimit: Int = 10, nameLimit: Int = 2000) -> SeenDirectories
     {
         var seen = SeenDirectories(directoryLimit: directoryLimit, nameLimit: nameLimit)
         seen.listed("d", names, since: seen.mark)
@@ -29,7 +30,7 @@ import Testing
                 seen.told(path, world[path])
             case .list(let directory):
                 let names = world.filter { NodeTable.split($0.key)?.parent == directory }
-                    .map { (PathKey(NodeTable.split($0.key)!.name), $0.value) }
+                    .map { (NameKey(NodeTable.split($0.key)!.name), $0.value) }
                 if seen.relisted(directory, Dictionary(uniqueKeysWithValues: names)) { heard[directory] = [.changed] }
             }
             seen.endQuestion()
@@ -54,9 +55,9 @@ import Testing
         #expect(!seen.hasQuestion)
         seen.changed("d/\u{E9}")
         seen.changed("d/e\u{301}")
-        var looked: [PathKey] = []
+        var looked: [NameKey] = []
         while case .look(let path)? = seen.takeQuestion() {
-            looked.append(PathKey(path))
+            looked.append(NameKey(path))
             #expect(seen.found(path, nil) == [.removed(path.utf8.count == 4 ? file(1) : file(2))])
             seen.told(path, nil)
             seen.endQuestion()
@@ -224,7 +225,7 @@ import Testing
         seen.listed("d", ["a": file(1)], since: seen.mark)
         seen.listed("f", ["a": file(1)], since: seen.mark)
         #expect(seen.remembers("d") && seen.remembers("f") && !seen.remembers("e"))
-        let many = Dictionary(uniqueKeysWithValues: (0..<5).map { (PathKey("\($0)"), file(1)) })
+        let many = Dictionary(uniqueKeysWithValues: (0..<5).map { (NameKey("\($0)"), file(1)) })
         seen.listed("g", many, since: seen.mark)
         #expect(seen.remembers("g") && seen.remembers("f") && !seen.remembers("d"))
         seen.listed("h", many, since: seen.mark)

@@ -6,6 +6,7 @@ import Foundation
 import IndexStore
 import Logging
 import NIOCore
+import Names
 import Selection
 import SyncTestKit
 import Synchronization

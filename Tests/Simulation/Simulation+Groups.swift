@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 import Reconciliation
 import Selection
 

@@ -2,6 +2,7 @@ import AgentContext
 import BlockExchange
 import FolderSync
 import MountProtocol
+import Names
 import SyncTestKit
 import Synchronization
 import Testing

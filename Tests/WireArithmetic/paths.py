@@ -1,6 +1,6 @@
 """Refuses comparisons of paths by Characters, to which a `/` with a combining mark behind it is no `/`.
 
-`isBelow`, `isAtOrBelow`, `pathComponents` and `parentPath` (Sources/Core/BlockExchange/Index/NamePath.swift) and views of the UTF-8 go by
+`isBelow`, `isAtOrBelow`, `pathComponents` and `parentPath` (Sources/Core/Names/NamePath.swift) and views of the UTF-8 go by
 bytes. What never holds a name of a file is plain where a comment on its line or the one before says so: `// ascii: REASON`.
 """
 

@@ -1,3 +1,5 @@
+import Names
+
 /// Which names there are in directories in which a program makes one after the other. Pure.
 ///
 /// The kernel asks for each name before it makes it. When a few names of one directory were nobody's, all of the directory is asked for
@@ -7,8 +9,8 @@ package struct KnownNames: Sendable {
         /// So many names were asked for that are nobody's, the first of them then.
         case missed(Int, since: Duration)
         /// The list was asked for then; names that were made meanwhile.
-        case asked(since: Duration, made: Set<PathKey>)
-        case known(Set<PathKey>, asOf: Duration)
+        case asked(since: Duration, made: Set<NameKey>)
+        case known(Set<NameKey>, asOf: Duration)
         /// It has more names than are asked for; nobody tries again until a second has passed.
         case large(since: Duration)
     }
@@ -18,7 +20,7 @@ package struct KnownNames: Sendable {
     private let directoryLimit: Int
     private let nameLimit: Int
     private let validity: Duration
-    private var directories: [PathKey: Standing] = [:]
+    private var directories: [NameKey: Standing] = [:]
 
     /// - Parameters:
     ///   - directoryLimit: how many directories are remembered; beyond that all are forgotten.
@@ -67,7 +69,7 @@ package struct KnownNames: Sendable {
     package mutating func listed(_ names: some Sequence<String>, isAll: Bool, in directory: String) {
         guard case .asked(let since, let made) = directories[directory] else { return }
         directories[directory] =
-            isAll ? .known(made.union(names.map { PathKey($0) }), asOf: since) : .large(since: since)
+            isAll ? .known(made.union(names.map { NameKey($0) }), asOf: since) : .large(since: since)
     }
 
     /// A program of this mount makes the name, or tries to.

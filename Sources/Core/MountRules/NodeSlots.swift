@@ -1,4 +1,5 @@
 import MountProtocol
+import Names
 
 /// What is kept of a node: its entry without the name, which the path ends with. There may be a million of them.
 struct KeptNode: Sendable {
@@ -93,21 +94,21 @@ struct NodeSlots: Sendable {
 
 /// The numbers of the nodes of each path, the newest last. Nearly every path has one, which takes no list.
 struct NodeNames: Sendable {
-    private var newest: [PathKey: UInt64] = [:]
+    private var newest: [NameKey: UInt64] = [:]
     /// Of those that have several, the older ones.
-    private var older: [PathKey: [UInt64]] = [:]
+    private var older: [NameKey: [UInt64]] = [:]
 
     var paths: some Sequence<String> { newest.keys.lazy.map(\.text) }
 
     /// Empty for a path that has none.
     subscript(_ path: String) -> [UInt64] {
         get {
-            let key = PathKey(path)
+            let key = NameKey(path)
             guard let last = newest[key] else { return [] }
             return older.isEmpty ? [last] : older[key, default: []] + [last]
         }
         set {
-            let key = PathKey(path)
+            let key = NameKey(path)
             newest[key] = newValue.last
             let rest = newValue.dropLast()
             if !rest.isEmpty || !older.isEmpty { older[key] = rest.isEmpty ? nil : Array(rest) }

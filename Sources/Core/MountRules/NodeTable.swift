@@ -1,4 +1,5 @@
 import MountProtocol
+import Names
 
 /// The nodes that the kernel knows: a node is one version of one name, or one file on this disk, whose bytes change under all who
 /// have it open. So cached pages of two versions never mix. Pure.
@@ -114,7 +115,7 @@ package struct NodeTable: Sendable {
 
     /// What was at and below `source` is at and below `target`, whose own nodes are nobody's. Goes through all nodes for a directory.
     package mutating func rename(_ source: String, to target: String) {
-        guard !source.isEmpty, !target.isEmpty, PathKey(source) != PathKey(target) else { return }
+        guard !source.isEmpty, !target.isEmpty, NameKey(source) != NameKey(target) else { return }
         detach(target)
         let isDirectory = numbers[source].contains { nodes[$0]?.kind == .directory }
         let below = source + "/"

@@ -1,3 +1,5 @@
+import Names
+
 /// Which small files a program that reads one after the other will read next: it is worth getting them before it opens them. Pure.
 ///
 /// A run begins when a program has read three small files of one directory that follow each other in its order, in any order
@@ -57,7 +59,7 @@ package struct ReadingAhead {
         var first: [String] = []
         var isRun = false
         var isAsking = false
-        var ahead: [PathKey: Int64] = [:]
+        var ahead: [NameKey: Int64] = [:]
         /// All names up to here were looked at.
         var frontier: String?
         var isAtEnd = false
@@ -66,7 +68,7 @@ package struct ReadingAhead {
         var lastUse = 0
     }
 
-    private var runs: [PathKey: Run] = [:]
+    private var runs: [NameKey: Run] = [:]
     private var uses = 0
     /// When the last run came to the end of its directory; nil if it did not.
     private var endedAt: Duration?
@@ -85,7 +87,7 @@ package struct ReadingAhead {
         let isAgain = run.recent.contains(name)
         if !isAgain { run.recent = (run.recent + [name]).suffix(Self.recentLimit) }
         if run.isRun {
-            if run.ahead.removeValue(forKey: PathKey(name)) != nil {
+            if run.ahead.removeValue(forKey: NameKey(name)) != nil {
                 run.window = min(run.window * 2, Self.countLimit)
                 if run.isAtEnd, run.ahead.isEmpty { endedAt = now }
                 return more(&run, directory)

@@ -1,3 +1,5 @@
+import Names
+
 /// The directories that programs have listed, and what programs which watch them know of each name: what they were told, or have
 /// themselves changed through the mount. What is otherwise by now is asked for name by name, and the difference is what they are to hear.
 /// Pure.
@@ -21,7 +23,7 @@ package struct SeenDirectories: Sendable {
     }
 
     private struct Directory {
-        var names: [PathKey: SeenName]
+        var names: [NameKey: SeenName]
         var usedAt: UInt64
         /// Nothing has changed while it was listed.
         var isSettled: Bool
@@ -36,19 +38,19 @@ package struct SeenDirectories: Sendable {
 
     private let directoryLimit: Int
     private let nameLimit: Int
-    private var directories: [PathKey: Directory] = [:]
+    private var directories: [NameKey: Directory] = [:]
     private var nameCount = 0
     private var uses: UInt64 = 0
     /// In order, each once.
     private var doubtful: [String] = []
-    private var isDoubtful: Set<PathKey> = []
-    private var lists: Set<PathKey> = []
+    private var isDoubtful: Set<NameKey> = []
+    private var lists: Set<NameKey> = []
     /// How many changes by programs of this mount are under way at a path, files that are open for writing among them.
-    private var busy: [PathKey: Int] = [:]
+    private var busy: [NameKey: Int] = [:]
     /// What such programs have changed since the question at hand was asked; nil where none is.
-    private var touched: Set<PathKey>?
-    private var unclear: Set<PathKey> = []
-    private var attempts: [PathKey: Int] = [:]
+    private var touched: Set<NameKey>?
+    private var unclear: Set<NameKey> = []
+    private var attempts: [NameKey: Int] = [:]
 
     /// Counts what may make a list that is being read wrong.
     package private(set) var mark: UInt64 = 0
@@ -72,7 +74,7 @@ package struct SeenDirectories: Sendable {
     /// A program has read all names of a directory.
     ///
     /// - Parameter start: `mark` when it began.
-    package mutating func listed(_ directory: String, _ names: [PathKey: SeenName], since start: UInt64) {
+    package mutating func listed(_ directory: String, _ names: [NameKey: SeenName], since start: UInt64) {
         guard names.count <= listLimit else { return forget(directory) }
         uses &+= 1
         if let known = directories[directory] {
@@ -110,7 +112,7 @@ package struct SeenDirectories: Sendable {
         touched = []
         guard !doubtful.isEmpty else { return lists.popFirst().map { .list($0.text) } }
         let path = doubtful.removeFirst()
-        isDoubtful.remove(PathKey(path))
+        isDoubtful.remove(NameKey(path))
         return .look(path)
     }
 
@@ -130,7 +132,7 @@ package struct SeenDirectories: Sendable {
         guard let (directory, name) = NodeTable.split(path), let known = directories[directory], !isTouched(path) else {
             return []
         }
-        let changes = unclear.remove(PathKey(path)) == nil ? WatchedChange.between(known.names[name], now) : []
+        let changes = unclear.remove(NameKey(path)) == nil ? WatchedChange.between(known.names[name], now) : []
         if changes.isEmpty { set(path, now) }
         return changes
     }
@@ -138,11 +140,11 @@ package struct SeenDirectories: Sendable {
     /// What the agent says of all names of a directory that was asked for. Names that are otherwise are looked at next.
     ///
     /// - Returns: whether there are too many to tell one by one: watchers hear that the directory has changed.
-    package mutating func relisted(_ directory: String, _ names: [PathKey: SeenName]) -> Bool {
+    package mutating func relisted(_ directory: String, _ names: [NameKey: SeenName]) -> Bool {
         guard let known = directories[directory] else { return false }
         let doubts = differing(in: directory, known.names, names)
-        let own = PathKey(directory)
-        let isTouched = touched?.contains { NodeTable.split($0.text).map { PathKey($0.parent) } == own } ?? false
+        let own = NameKey(directory)
+        let isTouched = touched?.contains { NodeTable.split($0.text).map { NameKey($0.parent) } == own } ?? false
         if known.isSettled, doubts.count <= Self.foldLimit {
             for name in doubts { doubt(NodeTable.join(directory, name)) }
             return false
@@ -215,15 +217,15 @@ package struct SeenDirectories: Sendable {
         set(target, nil)
         let below = source + "/"
         func place(_ path: String) -> String? {
-            if PathKey(path) == PathKey(source) { return target }
+            if NameKey(path) == NameKey(source) { return target }
             guard path.utf8.starts(with: below.utf8) else { return nil }
             return target + (String(path.utf8.dropFirst(source.utf8.count)) ?? "")
         }
         for path in directories.keys.map(\.text) {
-            if let place = place(path) { directories[place] = directories.removeValue(forKey: PathKey(path)) }
+            if let place = place(path) { directories[place] = directories.removeValue(forKey: NameKey(path)) }
         }
         for path in busy.keys.map(\.text) {
-            if let place = place(path), let count = busy.removeValue(forKey: PathKey(path)) {
+            if let place = place(path), let count = busy.removeValue(forKey: NameKey(path)) {
                 busy[place, default: 0] += count
             }
         }
@@ -234,9 +236,9 @@ package struct SeenDirectories: Sendable {
 
     @discardableResult
     private mutating func drop(_ directory: String) -> Bool {
-        guard let known = directories.removeValue(forKey: PathKey(directory)) else { return false }
+        guard let known = directories.removeValue(forKey: NameKey(directory)) else { return false }
         nameCount -= known.names.count
-        lists.remove(PathKey(directory))
+        lists.remove(NameKey(directory))
         return true
     }
 
@@ -255,9 +257,9 @@ package struct SeenDirectories: Sendable {
         guard let (directory, name) = NodeTable.split(path), directories[directory] != nil else { return }
         let former =
             if let now {
-                directories[directory]?.names.updateValue(now, forKey: PathKey(name))
+                directories[directory]?.names.updateValue(now, forKey: NameKey(name))
             } else {
-                directories[directory]?.names.removeValue(forKey: PathKey(name))
+                directories[directory]?.names.removeValue(forKey: NameKey(name))
             }
         nameCount += (now == nil ? 0 : 1) - (former == nil ? 0 : 1)
         // More names by one at a time: the next list of any directory puts that right.
@@ -270,13 +272,13 @@ package struct SeenDirectories: Sendable {
         doubtful.append(path)
         guard doubtful.count > Self.questionLimit else { return }
         lists.formUnion(
-            doubtful.compactMap { NodeTable.split($0).map { PathKey($0.parent) } }.filter { directories[$0] != nil })
+            doubtful.compactMap { NodeTable.split($0).map { NameKey($0.parent) } }.filter { directories[$0] != nil })
         (doubtful, isDoubtful) = ([], [])
     }
 
     /// Names of a directory that are otherwise than watchers know, but for those that programs of this mount are changing.
     private func differing(
-        in directory: String, _ known: [PathKey: SeenName], _ names: [PathKey: SeenName]
+        in directory: String, _ known: [NameKey: SeenName], _ names: [NameKey: SeenName]
     ) -> [String] {
         let isOpen = busy.isEmpty
         let found = names.filter { name, seen in known[name].map { !$0.isSame(as: seen) } ?? true }.keys

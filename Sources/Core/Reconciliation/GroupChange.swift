@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 import Selection
 
 /// What is done about the files of one group, all at once.

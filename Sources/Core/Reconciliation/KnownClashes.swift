@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 
 /// The clashes that a folder has met and not settled yet.
 package struct KnownClashes: Sendable {

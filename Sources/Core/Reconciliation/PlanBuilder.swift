@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 import Selection
 
 /// Brings decisions about single names together.

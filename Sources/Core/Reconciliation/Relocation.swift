@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 
 /// A time of the disk, to order by.
 package struct DiskTime: Hashable, Comparable, Sendable {

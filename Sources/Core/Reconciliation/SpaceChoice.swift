@@ -1,5 +1,6 @@
 import Arithmetic
 import BlockExchange
+import Names
 
 /// A file that could go to free its space.
 package struct SpaceCandidate: Equatable, Sendable {

@@ -2,6 +2,7 @@ import CFuse
 import Glibc
 import MountProtocol
 import MountRules
+import Names
 import Synchronization
 
 /// An open directory: the page that is being read, and where each page begins, so that a program may go back.
@@ -15,7 +16,7 @@ final class OpenDirectory: Sendable {
         var isLast = false
         var isRead = false
         /// The names so far, for those who watch; nil if not all were read in order, or they are too many.
-        var seen: (names: [PathKey: SeenName], count: Int64, mark: UInt64)?
+        var seen: (names: [NameKey: SeenName], count: Int64, mark: UInt64)?
 
         /// A page was read.
         ///
@@ -25,7 +26,7 @@ final class OpenDirectory: Sendable {
         /// - Returns: all names, once the last page was read.
         mutating func gather(
             _ entries: [MountEntry], first: Int64, isLast: Bool, mark: UInt64?, limit: Int
-        ) -> (names: [PathKey: SeenName], mark: UInt64)? {
+        ) -> (names: [NameKey: SeenName], mark: UInt64)? {
             if first == 0 { seen = mark.map { ([:], 0, $0) } }
             // Out of its place first, or the names would be copied.
             guard var all = seen.take(), all.count == first, all.names.count + entries.count <= limit else {

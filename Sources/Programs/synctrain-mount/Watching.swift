@@ -2,6 +2,7 @@ import CFuse
 import Glibc
 import MountProtocol
 import MountRules
+import Names
 import Synchronization
 import Threads
 
@@ -57,7 +58,7 @@ final class Watching: Sendable {
     /// To be noted before a list is read, for `listed`; nil where nothing of it is remembered.
     var mark: UInt64? { state.quietly { $0.isEnabled ? $0.seen.mark : nil } }
 
-    func listed(_ directory: String, _ names: [PathKey: SeenName], since mark: UInt64) {
+    func listed(_ directory: String, _ names: [NameKey: SeenName], since mark: UInt64) {
         note { $0.listed(directory, names, since: mark) }
     }
 
@@ -213,7 +214,7 @@ final class Watching: Sendable {
             return .done
         default: return .unanswered
         }
-        var (names, last): ([PathKey: SeenName], String?) = ([:], nil)
+        var (names, last): ([NameKey: SeenName], String?) = ([:], nil)
         while true {
             let question = MountRequest.list(
                 directory: directory, after: last, limit: UInt32(MountLimits.pageCount))

@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import KernelFiles
 import MountRules
+import Names
 import Phrases
 import Threads
 

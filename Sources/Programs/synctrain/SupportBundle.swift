@@ -4,6 +4,7 @@ import ControlAPI
 import Diagnosis
 import Foundation
 import Glibc
+import Names
 import Synchronization
 
 /// A file for support: what `doctor`, `status` and the log say, without names, addresses and keys.

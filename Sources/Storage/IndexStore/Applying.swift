@@ -1,5 +1,6 @@
 import BlockExchange
 import GRDB
+import Names
 
 /// How the index takes in what others and this device say.
 extension IndexStore {

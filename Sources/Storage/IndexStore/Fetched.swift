@@ -1,5 +1,6 @@
 import BlockExchange
 import GRDB
+import Names
 
 /// A file that somebody fetched into its place although it is not selected, as it was put there.
 package struct FetchedFile: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import BlockExchange
 import GRDB
+import Names
 
 /// What is about to be done at one name of a group; the numbers are the disk's business.
 package struct GroupPlacing: Hashable, Sendable {

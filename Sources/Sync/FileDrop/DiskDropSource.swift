@@ -4,6 +4,7 @@ import ControlAPI
 import Cryptography
 import FileAccess
 import Glibc
+import Names
 import Synchronization
 
 // bounded-names: size offset: of an own file, and positions in it

@@ -1,5 +1,6 @@
 import BlockExchange
 import IndexStore
+import Names
 
 /// Makes what people are told of the versions before and after something came into the index. Pure.
 enum ChangeNotes {

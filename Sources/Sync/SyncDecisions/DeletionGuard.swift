@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 
 /// Tells deletions that somebody means from those that look like an accident: pure, so that its rules can be read and
 /// tested as a table.

@@ -6,6 +6,7 @@ import Fetching
 import FileAccess
 import FolderSync
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 

@@ -5,6 +5,7 @@ import FileAccess
 import FolderSync
 import IndexStore
 import MountProtocol
+import Names
 import Reconciliation
 import SyncDecisions
 import Synchronization

@@ -2,6 +2,7 @@ import AsyncTools
 import BlockExchange
 import FolderSync
 import MountProtocol
+import Names
 import Synchronization
 
 /// Changes of a folder's index, gathered until a mount hears of them.

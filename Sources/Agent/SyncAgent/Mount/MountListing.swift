@@ -4,6 +4,7 @@ import FileAccess
 import FolderSync
 import IndexStore
 import MountProtocol
+import Names
 
 /// Reads what a mount shows from index and disk. What ends in `Now` blocks its thread.
 struct MountListing: Sendable {

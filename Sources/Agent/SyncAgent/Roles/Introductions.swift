@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import FileAccess
 import LinkRules
+import Names
 
 /// What an admin's word of its folders changes in this device's configuration. Pure.
 struct Introductions {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlockExchange
 import ControlAPI
+import Names
 import Phrases
 import Synchronization
 

@@ -1,5 +1,6 @@
 import BlockExchange
 import Glibc
+import Names
 import Phrases
 
 /// The few file operations that the agent's own small files need.

@@ -2,6 +2,7 @@ import BlockExchange
 import Cryptography
 import FileAccess
 import Glibc
+import Names
 import Phrases
 
 /// Makes a directory into a folder's root: the directory, its marker and, in selective mode, an empty selection.

@@ -1,5 +1,6 @@
 import BlockExchange
 import Glibc
+import Names
 import Phrases
 
 /// Where an agent keeps its files: all paths absolute.

@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 
 /// Names that could not be freed though the index and other devices said that they may go: a program writes to one, or its directory
 /// is read-only. What frees unattended leaves them alone for a while; it would try them again with each pull otherwise. Pure.

@@ -1,5 +1,6 @@
 import BlockExchange
 import IndexStore
+import Names
 import Selection
 import SyncDecisions
 

@@ -1,6 +1,7 @@
 import BlockExchange
 import FileAccess
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 import SyncDecisions

@@ -2,6 +2,7 @@ import BlockExchange
 import Cryptography
 import FileAccess
 import IndexStore
+import Names
 import Reconciliation
 import SyncDecisions
 

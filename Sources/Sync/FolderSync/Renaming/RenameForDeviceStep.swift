@@ -2,6 +2,7 @@ import BlockExchange
 import FileAccess
 import FolderScanner
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 import SyncDecisions

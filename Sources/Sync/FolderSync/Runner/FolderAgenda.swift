@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import FileAccess
+import Names
 
 /// What a folder's engine has to do, and when: pure, so that its rules can be read and tested as a table.
 ///

@@ -2,6 +2,7 @@ import AsyncTools
 import BlockExchange
 import FileAccess
 import FolderWatcher
+import Names
 import Reconciliation
 import Synchronization
 

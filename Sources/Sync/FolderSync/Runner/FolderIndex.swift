@@ -1,6 +1,7 @@
 import AgentContext
 import BlockExchange
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 

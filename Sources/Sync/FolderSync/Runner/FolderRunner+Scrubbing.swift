@@ -5,6 +5,7 @@ import ControlAPI
 import Fetching
 import FileAccess
 import IndexStore
+import Names
 import Reconciliation
 
 /// Checking what is here takes more than one step: files are read outside of the turn.

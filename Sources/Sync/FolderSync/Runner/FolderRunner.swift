@@ -7,6 +7,7 @@ import FileAccess
 import FolderWatcher
 import IndexStore
 import Logging
+import Names
 import Reconciliation
 import Synchronization
 

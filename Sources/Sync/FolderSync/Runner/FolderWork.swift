@@ -3,6 +3,7 @@ import AgentContext
 import BlockExchange
 import FileAccess
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 import Selection

@@ -1,6 +1,7 @@
 import AsyncTools
 import BlockExchange
 import IndexStore
+import Names
 import Synchronization
 
 /// Which files of a folder are damaged, and whether they are being checked. Read by who serves, promises and shows them.

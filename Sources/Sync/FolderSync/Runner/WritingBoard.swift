@@ -1,4 +1,5 @@
 import BlockExchange
+import Names
 import Synchronization
 
 /// Names that programs have open for writing through a mount. What is open is neither announced nor replaced: a file that lost its

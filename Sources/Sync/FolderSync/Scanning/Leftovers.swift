@@ -2,6 +2,7 @@ import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 

@@ -4,6 +4,7 @@ import Cryptography
 import FileAccess
 import FolderScanner
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 import Selection

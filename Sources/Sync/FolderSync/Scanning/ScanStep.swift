@@ -3,6 +3,7 @@ import ControlAPI
 import FileAccess
 import FolderScanner
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 

@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 import Selection

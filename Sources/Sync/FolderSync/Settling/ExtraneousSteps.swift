@@ -5,6 +5,7 @@ import ControlAPI
 import FileAccess
 import FolderScanner
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 import Selection

@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
+import Names
 import Reconciliation
 import Selection
 import SyncDecisions

@@ -1,6 +1,7 @@
 import BlockExchange
 import FileAccess
 import IndexStore
+import Names
 import Reconciliation
 
 /// A conflict that the folder's command is to decide.

@@ -3,6 +3,7 @@ import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
+import Names
 import Phrases
 import Reconciliation
 

@@ -3,6 +3,7 @@ import AgentContext
 import AsyncTools
 import BlockExchange
 import ControlAPI
+import Names
 
 /// Links by which other programs read files and browsers log in.
 struct LinkRequests: RequestGroup {

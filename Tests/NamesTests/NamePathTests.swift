@@ -1,6 +1,5 @@
+import Names
 import Testing
-
-@testable import BlockExchange
 
 /// Paths by their bytes: marks make one Character of a `/` and what is beside it.
 @Suite struct NamePathTests {

@@ -1,6 +1,5 @@
+import Names
 import Testing
-
-@testable import BlockExchange
 
 /// Two files whose names differ in normalization alone have a key each.
 @Suite struct NameKeyTests {
