@@ -41,7 +41,7 @@ let layers = [
     // Pure: values in, values out.
     layer(
         "Core",
-        .part("Archives", ["CZlib"]),
+        .part("Archives", ["CZlib", "Phrases"]),
         .part("Arithmetic"),
         .part("Trimming"),
         .part("Names"),

@@ -21,7 +21,7 @@ struct Architecture {
             "CLZ4": [],
             "CZlib": [],
             "CTranslations": [],
-            "Archives": ["CZlib"],
+            "Archives": ["CZlib", "Phrases"],
             "COpenSSL": [],
             "CQREncode": [],
             "CSystemd": [],

@@ -1,3 +1,5 @@
+import Phrases
+
 /// A zip or an ISO 9660 image of which only the directory is read, and of a member only the member. Pure: what it reads
 /// comes from an `ArchiveSource`.
 ///
@@ -68,7 +70,7 @@ package struct Archive: Sendable {
                 .noSuchMember, "\(path): not found in the archive; `synctrain zip ls` lists its contents.")
         }
         guard found.kind == .file else {
-            throw ArchiveError(.notFile, "\(path) is a \(found.kind.rawValue); `zip cat` needs a file.")
+            throw ArchiveError(.notFile, "\(path) is not a file; `zip cat` needs one.")
         }
         return found
     }
@@ -106,7 +108,7 @@ package struct Archive: Sendable {
     private func read(_ ranges: [Range<Int64>], _ emit: @Sendable ([UInt8]) async throws -> Void) async throws {
         for range in ranges where !range.isEmpty {
             guard range.lowerBound >= 0, range.upperBound <= reader.size else {
-                throw ArchiveError.damaged("a member is beyond its end")
+                throw ArchiveError.damaged(Phrase("a member is beyond its end"))
             }
             try await reader.source.read(range, emit: emit)
         }

@@ -1,3 +1,5 @@
+import Phrases
+
 /// Why an archive, or a member of it, cannot be read.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
@@ -18,16 +20,17 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
 
     package var code: Code
     /// A sentence for people that ends with what to do.
-    package var message: String
+    package var message: Phrase
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: Phrase) {
         self.code = code
         self.message = message
     }
 
-    package var description: String { message }
+    package var description: String { message.english }
 
-    static func damaged(_ what: String) -> ArchiveError {
+    /// - Parameter what: in the lower case, without a full stop.
+    static func damaged(_ what: Phrase) -> ArchiveError {
         ArchiveError(
             .damaged, "The archive is damaged: \(what). Fetch all of it and try a program that repairs archives.")
     }

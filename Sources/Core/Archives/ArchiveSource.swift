@@ -1,3 +1,4 @@
+import Phrases
 import Synchronization
 
 /// The bytes of an archive, wherever they are: all that is known of it.
@@ -30,7 +31,7 @@ final class WindowReader: Sendable {
     /// Throws `damaged` for what lies outside of the archive.
     func bytes(_ start: Int64, count: Int64) async throws -> [UInt8] {
         guard start >= 0, count >= 0, start <= size, count <= size - start else {
-            throw ArchiveError.damaged("it points beyond its end")
+            throw ArchiveError.damaged(Phrase("it points beyond its end"))
         }
         guard count > 0 else { return [] }
         let end = start + count
@@ -64,7 +65,7 @@ final class WindowReader: Sendable {
         let collected = Mutex<[UInt8]>([])
         try await source.read(range) { bytes in collected.withLock { $0 += bytes } }
         let bytes = collected.withLock { $0 }
-        guard bytes.count == range.count else { throw ArchiveError.damaged("it is shorter than it was") }
+        guard bytes.count == range.count else { throw ArchiveError.damaged(Phrase("it is shorter than it was")) }
         return bytes
     }
 }

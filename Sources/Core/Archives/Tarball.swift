@@ -73,7 +73,7 @@ package enum Tarball {
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
         guard synctrain_gzip_begin(stream) == Z_OK else {
-            throw ArchiveError(.unsupported, "zlib cannot be initialised. Check the free memory of this machine.")
+            throw ArchiveError(.unsupported, "zlib cannot be initialized. Check the free memory of this machine.")
         }
         defer { deflateEnd(stream) }
         let limit = Int(deflateBound(stream, UInt(input.count)))

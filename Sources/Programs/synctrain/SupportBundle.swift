@@ -128,7 +128,7 @@ struct SupportBundleWriter {
         do {
             bytes = try Tarball.packed(members, time: Int64(Date().timeIntervalSince1970))
         } catch {
-            throw ControlError(.failed, message: error.message)
+            throw ControlError(.failed, error.message)
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {

@@ -1,3 +1,5 @@
+import Phrases
+
 /// The directory of an ISO 9660 image (ECMA-119), by the names of Rock Ridge, Joliet or its own, in this order.
 enum ImageDirectory {
     static let sectorByteCount = 2048
@@ -38,7 +40,9 @@ enum ImageDirectory {
             guard descriptor[0] == 1 || descriptor[0] == 2, let size = descriptor.little16(128),
                 let record = descriptor.field(156, 34), let root = ImageRecord(record)
             else { continue }
-            guard [512, 1024, 2048].contains(size) else { throw ArchiveError.damaged("its blocks have an odd size") }
+            guard [512, 1024, 2048].contains(size) else {
+                throw ArchiveError.damaged(Phrase("its blocks have an odd size"))
+            }
             if descriptor[0] == 1, primary == nil {
                 primary = Tree(root: root, blockByteCount: Int64(size), naming: .plain)
             } else if descriptor[0] == 2, let escape = descriptor.field(88, 3), escape.starts(with: Array("%/".utf8)),

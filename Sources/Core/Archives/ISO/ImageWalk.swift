@@ -1,3 +1,5 @@
+import Phrases
+
 /// Reads the directories of an image one after the other. Each is read once, however often it is named.
 struct ImageWalk {
     let reader: WindowReader
@@ -33,7 +35,7 @@ struct ImageWalk {
         ]
         while let directory = pending.popLast() {
             guard seen.insert(directory.start).inserted else {
-                throw ArchiveError.damaged("a directory is in two places")
+                throw ArchiveError.damaged(Phrase("a directory is in two places"))
             }
             pending += try await read(directory).reversed()
         }
@@ -60,7 +62,7 @@ struct ImageWalk {
                 continue
             }
             guard let field = bytes.field(position, length), let record = ImageRecord(field) else {
-                throw ArchiveError.damaged("a directory record is incomplete")
+                throw ArchiveError.damaged(Phrase("a directory record is incomplete"))
             }
             position += length
             // This directory and the one above.
@@ -113,7 +115,7 @@ struct ImageWalk {
     private func child(at block: Int64) async throws -> (start: Int64, byteCount: Int64) {
         let bytes = try await reader.bytes(block * blockByteCount, count: 34)
         guard let record = ImageRecord(bytes[...]) else {
-            throw ArchiveError.damaged("a directory is not where its record says")
+            throw ArchiveError.damaged(Phrase("a directory is not where its record says"))
         }
         return (record.start(blockByteCount: blockByteCount), record.byteCount)
     }

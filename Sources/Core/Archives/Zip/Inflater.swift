@@ -1,4 +1,5 @@
 import CZlib
+import Phrases
 import Synchronization
 
 /// Unpacks raw deflate, a piece at a time.
@@ -19,7 +20,7 @@ final class Inflater: Sendable {
         stream.initialize(to: z_stream())
         guard synctrain_inflate_begin(stream) == Z_OK else {
             stream.deallocate()
-            throw ArchiveError(.unsupported, "zlib cannot be initialised. Check the free memory of this machine.")
+            throw ArchiveError(.unsupported, "zlib cannot be initialized. Check the free memory of this machine.")
         }
         state = Mutex(State(stream: stream))
     }
@@ -69,7 +70,7 @@ final class Inflater: Sendable {
             if status == Z_STREAM_END { state.hasEnded = true }
             return [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) ? output : nil
         }
-        guard let result else { throw ArchiveError.damaged("a member cannot be decompressed") }
+        guard let result else { throw ArchiveError.damaged(Phrase("a member cannot be decompressed")) }
         return result
     }
 }

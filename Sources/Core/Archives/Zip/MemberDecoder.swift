@@ -1,3 +1,4 @@
+import Phrases
 import Synchronization
 
 /// Turns the packed bytes of a zip's member into its own, and holds the last ones back until they are known to be right:
@@ -25,12 +26,12 @@ final class MemberDecoder: Sendable {
         }
         switch data.method {
         case .stored:
-            guard data.packedSize == member.size else { throw ArchiveError.damaged("a member has two sizes") }
+            guard data.packedSize == member.size else { throw ArchiveError.damaged(Phrase("a member has two sizes")) }
             inflater = nil
         case .deflated:
             // Deflate makes no more than 1,032 of one byte.
             guard member.size / 1032 <= data.packedSize else {
-                throw ArchiveError.damaged("\(member.path) has an impossible size")
+                throw ArchiveError.damaged(Phrase("\(member.path) has an impossible size"))
             }
             inflater = try Inflater()
         case .other(let method):
@@ -58,9 +59,9 @@ final class MemberDecoder: Sendable {
     func finish(emit: @Sendable ([UInt8]) async throws -> Void) async throws {
         let (crc, count, held) = state.withLock { ($0.crc, $0.count, $0.held) }
         guard inflater?.hasEnded ?? true, count == member.size else {
-            throw ArchiveError.damaged("\(member.path) is shorter than announced")
+            throw ArchiveError.damaged(Phrase("\(member.path) is shorter than announced"))
         }
-        guard crc == data.crc else { throw ArchiveError.damaged("\(member.path): checksum mismatch") }
+        guard crc == data.crc else { throw ArchiveError.damaged(Phrase("\(member.path): checksum mismatch")) }
         if !held.isEmpty { try await emit(held) }
     }
 
@@ -68,7 +69,7 @@ final class MemberDecoder: Sendable {
         let ready = try state.withLock { state throws(ArchiveError) -> [UInt8] in
             state.count += Int64(bytes.count)
             guard state.count <= member.size else {
-                throw ArchiveError.damaged("\(member.path) is longer than announced")
+                throw ArchiveError.damaged(Phrase("\(member.path) is longer than announced"))
             }
             state.crc = CRC32.of(bytes, continuing: state.crc)
             defer { state.held = bytes }

@@ -1,3 +1,5 @@
+import Phrases
+
 /// The central directory of a zip: what is in it, found from the end of the file (APPNOTE 4.3).
 struct ZipDirectory: Sendable {
     private static let endByteCount = 22
@@ -31,7 +33,7 @@ struct ZipDirectory: Sendable {
         }
         let start = end.position - end.byteCount
         guard start >= 0, end.start <= start else {
-            throw ArchiveError.damaged("its directory is missing")
+            throw ArchiveError.damaged(Phrase("its directory is missing"))
         }
         base = start - end.start
         self.start = start
@@ -48,7 +50,7 @@ struct ZipDirectory: Sendable {
         }
         // The count may have been cut to sixteen bits.
         guard Int64(count & 0xFFFF) == end.count & 0xFFFF else {
-            throw ArchiveError.damaged("its directory has a wrong number of members")
+            throw ArchiveError.damaged(Phrase("its directory has a wrong number of members"))
         }
         memberCount = count
     }
@@ -84,11 +86,11 @@ struct ZipDirectory: Sendable {
     func range(of data: ZipData, reader: WindowReader) async throws -> Range<Int64> {
         let header = try await reader.bytes(data.header, count: 30)
         guard header.starts(with: [0x50, 0x4B, 3, 4]), let name = header.little16(26), let extra = header.little16(28)
-        else { throw ArchiveError.damaged("a member is not at the position in the directory") }
+        else { throw ArchiveError.damaged(Phrase("a member is not at the position in the directory")) }
         let first = data.header + 30 + Int64(name + extra)
         let (end, isOver) = first.addingReportingOverflow(data.packedSize)
         guard !isOver, end <= next(behind: data.header) else {
-            throw ArchiveError.damaged("its members overlap")
+            throw ArchiveError.damaged(Phrase("its members overlap"))
         }
         return first..<end
     }
@@ -157,6 +159,6 @@ struct ZipDirectory: Sendable {
             else { continue }
             return End(count: count, byteCount: byteCount, start: start, position: place)
         }
-        throw ArchiveError.damaged("its zip64 record is missing")
+        throw ArchiveError.damaged(Phrase("its zip64 record is missing"))
     }
 }

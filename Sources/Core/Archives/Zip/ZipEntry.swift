@@ -1,4 +1,5 @@
 import CZlib
+import Phrases
 
 /// What the bytes of a zip's member are.
 struct ZipData: Equatable, Sendable {
@@ -52,13 +53,13 @@ struct ZipEntry: Equatable, Sendable {
             let extraLength = record.little16(30), let attributes = record.little32(38),
             let name = record.field(Self.headerByteCount, nameLength),
             let extra = record.field(Self.headerByteCount + nameLength, extraLength)
-        else { throw ArchiveError.damaged("a directory record is incomplete") }
+        else { throw ArchiveError.damaged(Phrase("a directory record is incomplete")) }
         guard nameLength <= ArchiveLimits.path else {
             throw ArchiveError(
                 .tooLarge, "A name in the archive has more than \(ArchiveLimits.path) bytes. Fetch all of it.")
         }
         let (header, isOver) = sizes.header.addingReportingOverflow(base)
-        guard !isOver, header < limit else { throw ArchiveError.damaged("a member begins after the end") }
+        guard !isOver, header < limit else { throw ArchiveError.damaged(Phrase("a member begins after the end")) }
         let host = made >> 8
         var path = Self.name(name, isUTF8: flags & 0x800 != 0, host: host, extra: extra)
         let isDirectory = path.utf8.last == 0x2F

@@ -126,6 +126,6 @@ extension ControlError {
             case .noSuchMember: .noSuchPath
             case .rangeNotSatisfiable: .rangeNotSatisfiable
             }
-        self.init(code, message: error.message, path: path)
+        self.init(code, error.message, path: path)
     }
 }
