@@ -317,9 +317,11 @@ def test_an_invitation_is_redeemed_over_the_air(lab):
 
 
 # By what it has printed: while an agent starts, while a command runs, while two devices pair, while a file is fetched.
-@pytest.mark.parametrize("reached", ["laptop$ synctrain agent start", "tablet$ synctrain folder add", "laptop$ synctrain pair",
-                                     "tablet$ synctrain fetch docs:photo.jpg"])
-def test_interrupted_demonstration_leaves_nothing(lab, reached):
+@pytest.mark.parametrize("reached, number", [
+    ("laptop$ synctrain agent start", signal.SIGINT), ("tablet$ synctrain folder add", signal.SIGINT),
+    ("laptop$ synctrain pair", signal.SIGINT), ("tablet$ synctrain fetch docs:photo.jpg", signal.SIGINT),
+    ("laptop$ synctrain pair", signal.SIGTERM), ("laptop$ synctrain pair", signal.SIGHUP)])
+def test_interrupted_demonstration_leaves_nothing(lab, reached, number):
     temporary = tempfile.mkdtemp(prefix="st-")  # Short: a socket of it has at most 107 bytes.
     try:
         controller, terminal = pty.openpty()
@@ -335,9 +337,15 @@ def test_interrupted_demonstration_leaves_nothing(lab, reached):
                 assert data, shown
                 shown += data
         assert reached.encode() in shown
-        os.write(controller, b"\x03")
-        assert demo.wait(20) == 130
-        os.close(controller)
+        if number == signal.SIGINT:
+            os.write(controller, b"\x03")
+        elif number == signal.SIGTERM:
+            demo.terminate()
+        else:
+            os.close(controller)  # Its terminal is closed.
+        assert demo.wait(20) == 128 + number
+        if number != signal.SIGHUP:
+            os.close(controller)
         assert os.listdir(temporary) == []
         # A process that has been killed is listed until its parent has waited for it.
         wait_until(lambda: not list(processes_with(temporary)), 10, "no agent runs")

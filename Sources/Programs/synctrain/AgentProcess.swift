@@ -8,7 +8,7 @@ import Threads
 enum AgentProcess {
     private static let pause = Duration.milliseconds(50)
     /// A child would inherit that this process ignores them.
-    static let ignoredSignals = [SIGINT, SIGPIPE]
+    static let ignoredSignals = Interrupts.signals + [SIGPIPE]
 
     /// Absolute path of this program.
     static func executable() throws(ControlError) -> String {

@@ -12,7 +12,7 @@ struct ProcessSurroundings: Sendable {
     var output: Output
     var errors: Output
     var terminal: Terminal
-    /// Whether SIGINT is for this run to act on.
+    /// Whether the signals of `Interrupts` are for this run to act on.
     var isInterruptible: Bool
 }
 

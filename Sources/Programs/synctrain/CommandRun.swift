@@ -6,7 +6,7 @@ import Phrases
 /// A command that has been parsed and can be run with what the process gives it.
 protocol RunnableCommand: ParsableCommand, Sendable {
     var global: GlobalOptions { get }
-    /// Whether the command does with SIGINT what it wants; else it is cancelled.
+    /// Whether the command does with the signals of `Interrupts` what it wants; else it is cancelled.
     static var handlesSignals: Bool { get }
 
     func execute(in context: CommandContext) async throws
@@ -72,8 +72,10 @@ enum CommandRun {
             return outputFailure(error, process)
         } catch let exit as ExitCode {
             return exit.rawValue
+        } catch let interruption as Interrupts.Interruption {
+            return interruption.exitCode
         } catch  where Task.isCancelled || error is CancellationError {
-            return 130
+            return Interrupts.Interruption(signal: SIGINT).exitCode
         } catch let error as ValidationError {
             return report(ControlError(.invalidRequest, message: error.message), asJSON: runnable.global.json, process)
         } catch {
