@@ -300,6 +300,22 @@ struct ConnectionMachineTests {
         #expect(error.message == "the peer answered no request for a block for 300 s")
     }
 
+    /// A disk may be busy for long with what the peer has sent.
+    @Test func `while nothing is read no message is waited for`() throws {
+        var machine = try Self.machine()
+        machine.holdBack(at: .seconds(10))
+        for second in stride(from: 90, through: 900, by: 90) {
+            guard case .write = machine.advance(to: .seconds(second)) else {
+                Issue.record("no ping at \(second) s")
+                return
+            }
+        }
+        machine.goOn(at: .seconds(910))
+        let (time, error) = try Self.end(of: &machine, receiving: [])
+        #expect(time == .seconds(1200))
+        #expect(error.message == "the peer sent no complete message for 300 s")
+    }
+
     @Test func `writes nothing after a Close`() throws {
         var machine = try Self.machine()
         #expect(machine.send(.close(reason: "bye"), at: .seconds(10)).readableBytes > 0)

@@ -101,14 +101,15 @@ public struct ConnectionMachine {
         if bytesSinceWaiting >= timers.answerByteCount { waitAgain(since: now) }
     }
 
-    /// Nothing of what the peer sends is read from now on until `goOn`: no answer can come, whatever the peer does.
+    /// Nothing of what the peer sends is read from now on until `goOn`: no message can come, whatever the peer does.
     public mutating func holdBack(at now: MonotonicTime) { heldBackSince = now }
 
-    /// What the peer sends is read again; the time since `holdBack` does not count as waiting for an answer.
+    /// What the peer sends is read again; the time since `holdBack` does not count as waiting for a message or an answer.
     public mutating func goOn(at now: MonotonicTime) {
         guard let since = heldBackSince else { return }
         heldBackSince = nil
         waitsSince += max(.zero, now - max(since, waitsSince))
+        lastProgress += max(.zero, now - max(since, lastProgress))
     }
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
@@ -269,7 +270,8 @@ public struct ConnectionMachine {
     /// When the connection ends if the peer sends nothing more, and why.
     private var end: (time: MonotonicTime, reason: String) {
         var end = (
-            time: lastProgress + timers.receiveTimeout,
+            // Not while nothing is read.
+            time: heldBackSince == nil || isClosed ? lastProgress + timers.receiveTimeout : .seconds(Int64.max),
             reason: "the peer sent no complete message for \(timers.receiveTimeout.components.seconds) s"
         )
         let hello = begun + timers.helloTimeout
