@@ -38,6 +38,34 @@ import Testing
         #expect(third.effects.counts.lastScan == nil, "that was no scan of the whole folder")
     }
 
+    /// As ext4 keeps a file of 1601: with the first time that it has.
+    @Test func aTimeThatTheDiskDoesNotHaveStaysWhatWasAnnounced() async throws {
+        let scene = try await StepScene()
+        let bytes = Array("0123".utf8)
+        let announced = FileInfo(
+            name: "a", size: 4, permissions: 0o644, modifiedSeconds: -11_644_473_600,
+            version: VersionVector([.init(id: StepScene.nas.shortID, value: 1)]), sequence: 100,
+            modifiedBy: StepScene.nas.shortID, blockSize: 131_072,
+            blocks: [BlockInfo(offset: 0, size: 4, hash: SHA256.digest(bytes))])
+        try await scene.index.applyIndex(
+            of: StepScene.id, device: StepScene.nas, files: [announced], replacesAll: false
+        ) { _ in false }
+        try scene.tree.write("0123", to: "a")
+        try scene.tree.setPermissions(0o644, "a")
+        let first = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -2_147_483_648, tv_nsec: 0)]
+        try #require(utimensat(AT_FDCWD, scene.tree.path("a"), first, 0) == 0)
+
+        try await scene.scan()
+        #expect(try await scene.own("a")?.version == announced.version)
+        #expect(try await scene.own("a")?.modifiedSeconds == announced.modifiedSeconds)
+        #expect(try await scene.run(ScanStep(isRequested: true)).output.changed == 0)
+
+        try scene.tree.setPermissions(0o600, "a")
+        #expect(try await scene.run(ScanStep(isRequested: true)).output.changed == 1)
+        #expect(try await scene.own("a")?.permissions == 0o600)
+        #expect(try await scene.own("a")?.modifiedSeconds == announced.modifiedSeconds)
+    }
+
     @Test func selectingWritesALineAndSaysWhatItCosts() async throws {
         let scene = try await StepScene(ignoring: "*\n", mode: .selective)
         try await scene.announce([("d", nil), ("d/a", "0123456789"), ("b", "x")], counter: 1)

@@ -323,6 +323,19 @@ struct CoarseTimeTests {
                 == .record(.current(global)))
     }
 
+    /// A scan after a death finds such a file with the time that the disk has: that is no change made here.
+    @Test(
+        arguments: [
+            (-11_644_473_600, -2_147_483_648, true), (32_503_680_000, 15_032_385_535, true),
+            (4_102_444_800, 2_147_483_647, true), (-11_644_473_600, -2_147_483_647, false),
+            (571, 2_147_483_647, false),
+        ] as [(Int64, Int64, Bool)])
+    func aTimeThatTheDiskDoesNotHaveIsNoChange(_ announced: Int64, _ shown: Int64, _ isSame: Bool) {
+        let files = [announced, shown].map { Sample.file("one", Sample.version((Sample.other, 1)), modified: $0) }
+        #expect(files[0].isEquivalent(to: files[1], rules: Sample.rules()) == isSame)
+        #expect(files[1].isEquivalent(to: files[0], rules: Sample.rules()) == isSame)
+    }
+
     @Test(
         arguments: [
             ((7, 789), (7, 789), true, true), ((7, 789), (7, 0), false, true), ((7, 789), (6, 0), false, true),

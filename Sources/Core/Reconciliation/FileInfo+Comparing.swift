@@ -34,7 +34,7 @@ extension FileInfo {
             change.insert(.permissions)
         }
         let isSameTime = rules.hasCoarseTimes(at: name) ? isModified(closeToTimeOf: other) : isModified(atTimeOf: other)
-        if kind == .file, !isSameTime { change.insert(.modificationTime) }
+        if kind == .file, !isSameTime, !isModified(inPlaceOfTimeOf: other) { change.insert(.modificationTime) }
         if hasOtherAttributes(than: other, rules: rules.attributes) { change.insert(.attributes) }
         return change
     }
@@ -50,6 +50,12 @@ extension FileInfo {
         return (later.modifiedSeconds, later.modifiedNanoseconds) < (limit, earlier.modifiedNanoseconds)
             || TimesOfFAT.isOutside(earlier.modifiedSeconds, shownAs: later.modifiedSeconds)
             || TimesOfFAT.isOutside(later.modifiedSeconds, shownAs: earlier.modifiedSeconds)
+    }
+
+    /// Whether one of the two times is what disks of Linux keep in place of the other, which they do not have.
+    private func isModified(inPlaceOfTimeOf other: FileInfo) -> Bool {
+        TimesOfLinux.isOutside(modifiedSeconds, shownAs: other.modifiedSeconds)
+            || TimesOfLinux.isOutside(other.modifiedSeconds, shownAs: modifiedSeconds)
     }
 
     private func isModified(before other: FileInfo) -> Bool {

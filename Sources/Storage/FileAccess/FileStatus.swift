@@ -18,12 +18,14 @@ package struct FileTime: Hashable, Comparable, Sendable {
     }
 
     /// Whether a disk that was told `self` may show `shown`: FAT keeps every other second, others whole ones, exFAT and NTFS parts of
-    /// them, always the earlier; FAT and exFAT the first or the last time that they have in place of one beyond it.
+    /// them, always the earlier; FAT and exFAT the first or the last time that they have in place of one beyond it, and so do ext4
+    /// and XFS.
     ///
     /// - Parameter changed: the time of change beside it: a disk that keeps that more exactly than `shown` keeps both so. Nil where it
     ///   is not known, or where the bytes are known to be the same: shortly after a rename, FUSE shows a time that no disk keeps.
     package func isKept(as shown: FileTime, beside changed: FileTime?) -> Bool {
         if self == shown { return true }
+        if shown.nanoseconds == 0, TimesOfLinux.isOutside(seconds, shownAs: shown.seconds) { return true }
         let rest = changed?.nanoseconds ?? 0
         guard seconds == shown.seconds else {
             guard shown.nanoseconds == 0, rest % 10_000_000 == 0 else { return false }

@@ -421,7 +421,7 @@ extension ObservedItem {
         (blockSize, blocks, blocksHash) = (file.blockSize, file.blocks, file.blocksHash)
     }
 
-    /// What is known, with the permissions and the time that the disk has now.
+    /// What is known, with the permissions and the time that the disk has now. A time that the disk keeps otherwise stays what it was.
     init(_ known: KnownEntry, _ status: FileAccess.FileStatus, _ attributes: FileAttributes?) {
         let kind: FileInfo.Kind =
             switch known.status.type {
@@ -429,9 +429,11 @@ extension ObservedItem {
             case .symlink: .symlink
             case .regular, .other: .file
             }
+        let told = known.status.modified
+        let modified = told.isKept(as: status.modified, beside: status.changed) ? told : status.modified
         self.init(
-            kind: kind, size: status.size, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
-            modifiedNanoseconds: status.modified.nanoseconds, blockSize: Int32(clamping: known.blockSize),
+            kind: kind, size: status.size, permissions: status.permissions, modifiedSeconds: modified.seconds,
+            modifiedNanoseconds: modified.nanoseconds, blockSize: Int32(clamping: known.blockSize),
             blocksHash: known.blocksHash, symlinkTarget: known.symlinkTarget, attributes: attributes)
     }
 }
