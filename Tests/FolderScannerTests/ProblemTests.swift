@@ -151,6 +151,19 @@ import Testing
         #expect(problem.isTransient)
     }
 
+    /// The time limit is the guard: to read all of it would take longer.
+    @Test(.timeLimit(.minutes(1))) func aLargeFileThatChangesIsNotReadToItsEnd() async throws {
+        try tree.write("begin", to: "f")
+        let size: off_t = 4 << 40
+        // Not every file system has files so large.
+        guard truncate(tree.path("f"), size) == 0 else { return }
+        let tree = tree
+        let (findings, report) = try await tree.scan(
+            ModelIndex(), options: changing { truncate(tree.path("f"), size + 1) })
+        #expect(findings.map(\.summary) == ["changed-while-read f"])
+        #expect(report.problems == 1)
+    }
+
     @Test func aFileWrittenJustNowIsReadAgainInTheNextScan() async throws {
         try tree.write("hello", to: "f")
         let written = try #require(try tree.status("f").changed)

@@ -38,6 +38,15 @@ import Testing
         #expect(third.effects.counts.lastScan == nil, "that was no scan of the whole folder")
     }
 
+    @Test(
+        arguments: [
+            (.zero, .seconds(3)), (.milliseconds(200), .seconds(3)), (.seconds(2), .seconds(18)),
+            (.seconds(600), .seconds(60)),
+        ] as [(Duration, Duration)])
+    func whatIsReadInVainTakesATenthOfTheTime(_ cost: Duration, _ pause: Duration) {
+        #expect(ScanStep.pause(after: cost) == pause)
+    }
+
     /// As ext4 keeps a file of 1601: with the first time that it has.
     @Test func aTimeThatTheDiskDoesNotHaveStaysWhatWasAnnounced() async throws {
         let scene = try await StepScene()

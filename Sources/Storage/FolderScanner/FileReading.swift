@@ -149,6 +149,7 @@ final class FileReading: Sendable {
                 failure = .cancelled
             } else if isWanted {
                 do throws(FileProblem) {
+                    if part > 0 { try checkUnchanged(opened) }
                     blocks = try readPart(part, of: opened, buffer)
                 } catch {
                     failure = .problem(error)
@@ -162,6 +163,18 @@ final class FileReading: Sendable {
             }
             if isLast { close(opened) }
         }
+    }
+
+    /// Throws `changedWhileRead` if the file is not as it was opened: nothing comes of it, so the rest need not be read. Of a large
+    /// file that is written all the time each scan would take as long as all of it takes, and keep the folder from all else.
+    private func checkUnchanged(_ opened: Opened) throws(FileProblem) {
+        let now: FileStatus
+        do throws(FileAccessError) {
+            now = try opened.file.status()
+        } catch {
+            throw problem(error)
+        }
+        guard now == opened.status else { throw FileProblem(.changedWhileRead, name: name) }
     }
 
     private func readPart(

@@ -161,7 +161,7 @@ package final class FolderInbox: Sendable {
     /// Takes over what is to follow from a step.
     package func take(_ effects: FolderEffects, at now: MonotonicTime) {
         let (scans, pulls) = state.withLock { state in
-            if let later = effects.laterScans { state.agenda.scan(later.paths, at: later.due) }
+            for later in effects.laterScans { state.agenda.scan(later.paths, at: later.due) }
             if let gone = effects.goneScans { state.agenda.scanGone(gone.paths, at: gone.due) }
             if !effects.doubted.isEmpty { state.agenda.doubt(effects.doubted, at: now) }
             if !effects.rescans.isEmpty { state.agenda.scan(effects.rescans.sorted()) }
@@ -177,7 +177,7 @@ package final class FolderInbox: Sendable {
             }
             if effects.mayUnblockPull, state.agenda.awaitsRetry { state.agenda.pullSoon() }
             let scans =
-                effects.laterScans != nil || effects.goneScans != nil || !effects.doubted.isEmpty
+                !effects.laterScans.isEmpty || effects.goneScans != nil || !effects.doubted.isEmpty
                 || !effects.rescans.isEmpty || effects.scansEverything || effects.touchesExtraneous
                 || effects.touchesNeed
             if case .none = effects.pull { return (scans, effects.mayUnblockPull) }

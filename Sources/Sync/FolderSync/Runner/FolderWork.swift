@@ -80,8 +80,8 @@ package struct FolderEffects: Sendable {
     /// To be scanned soon; nil within `scansEverything`.
     package var rescans: Set<RelativePath> = []
     var scansEverything = false
-    /// To be scanned at the given time, when they are expected to be at rest.
-    package var laterScans: (paths: Set<RelativePath>, due: MonotonicTime)?
+    /// To be scanned at the given times, when they are expected to be at rest.
+    package var laterScans: [(paths: Set<RelativePath>, due: MonotonicTime)] = []
     /// Names are gone there: to be scanned again at the given time, together with what others may follow.
     package var goneScans: (paths: [RelativePath], due: MonotonicTime)?
     /// Not on the disk what a plan took them for.

@@ -13,8 +13,9 @@ package struct ScanStep: FolderStep {
     private static let orphanLimit = 10_000
     /// Scans at most, for what is moved on while one is under way.
     private static let roundLimit = 4
-    /// How soon a file that was still being written is scanned again.
+    /// How soon a file that was still being written is scanned again, and how late at most where it changed while it was read.
     private static let unsettledPause: Duration = .seconds(3)
+    private static let longestUnsettledPause: Duration = .seconds(60)
 
     /// What to scan, with all below; nil for the whole folder.
     package var paths: [RelativePath]?
@@ -35,6 +36,12 @@ package struct ScanStep: FolderStep {
     init(paths: [RelativePath], reported: [Relocation.Move] = [], judged: String) {
         self.init(paths: paths, isRequested: true, reported: reported)
         self.judged = judged
+    }
+
+    /// How soon a file that changed while it was read is scanned again after a scan that took `cost`: what reads a large one that never
+    /// is at rest takes a tenth of the time at most, as nothing else is done in the folder meanwhile.
+    static func pause(after cost: Duration) -> Duration {
+        min(max(unsettledPause, cost * 9), longestUnsettledPause)
     }
 
     /// - Throws: `FolderHalt` if so much is gone that it looks like an accident, or the root is; what the index says.
@@ -102,7 +109,7 @@ package struct ScanStep: FolderStep {
         case .proceed, .rootEmptied, .massDeletion: break
         }
         if folder.deletionHalt != nil { work.effects.endsHalt = true }
-        try await tidy(folder, changes, paths, &work)
+        try await tidy(folder, changes, paths, since: started, &work)
         let seconds = (folder.tools.time.monotonic() - started).components
         return ScanSummary.Folder(
             folder: folder.id.rawValue, files: Int64(report.entriesSeen - report.directoriesSeen),
@@ -190,13 +197,17 @@ package struct ScanStep: FolderStep {
 
     /// Ends what crashes and fetches have left, and counts what people should look at.
     private func tidy(
-        _ folder: FolderContext, _ changes: ScannedChanges, _ paths: [RelativePath]?, _ work: inout FolderWork
+        _ folder: FolderContext, _ changes: ScannedChanges, _ paths: [RelativePath]?, since started: MonotonicTime,
+        _ work: inout FolderWork
     ) async throws {
         work.memory.note(changes.temporaries)
         try await Leftovers(folder: folder).settle(changes.swaps, &work)
         try await Leftovers(folder: folder).removeTemporaries(&work)
-        if !changes.again.isEmpty {
-            work.effects.laterScans = (changes.again, folder.tools.time.monotonic() + Self.unsettledPause)
+        let now = folder.tools.time.monotonic()
+        for (paths, pause) in [
+            (changes.again, Self.unsettledPause), (changes.changing, Self.pause(after: now - started)),
+        ] where !paths.isEmpty {
+            work.effects.laterScans.append((paths, now + pause))
         }
         if let paths, paths.contains(where: { folder.selection.isLeftOut($0.text) }) {
             work.effects.touchesExtraneous = true

@@ -35,6 +35,8 @@ struct ScannedChanges: Sendable {
     private(set) var swaps: [RelativePath] = []
     /// To be scanned again soon.
     private(set) var again: Set<RelativePath> = []
+    /// Changed while they were read: the same, but less soon where that took long.
+    private(set) var changing: Set<RelativePath> = []
     private(set) var gone: [KnownEntry] = []
     /// What is new at selected names, or was put in the place of what was there.
     private(set) var arrived: [PlacedItem] = []
@@ -205,7 +207,9 @@ struct ScannedChanges: Sendable {
     }
 
     private mutating func note(_ problem: FileProblem, _ work: inout FolderWork) {
-        if problem.isTransient, let path = RelativePath(problem.name) { again.insert(path) }
+        if problem.isTransient, let path = RelativePath(problem.name) {
+            if problem.code == .changedWhileRead { changing.insert(path) } else { again.insert(path) }
+        }
         work.effects.problems.noteFound(problem.text, at: problem.name)
         guard problems.count < FolderStatus.problemLimit else { return }
         problems.append(FolderProblem(path: problem.name, message: problem.text))
