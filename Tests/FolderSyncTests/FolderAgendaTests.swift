@@ -163,6 +163,20 @@ import Testing
         #expect(agenda.dueScans.isEmpty)
     }
 
+    @Test func `a name that waits is not held up by one that waits longer`() throws {
+        var agenda = settled()
+        agenda.scan([try path("a")], at: .seconds(3))
+        agenda.scan([try path("b")], at: .seconds(600))
+        var looks = [
+            agenda.nextLook(at: .seconds(2)), agenda.nextLook(at: .seconds(3)), agenda.nextLook(at: .seconds(3)),
+        ]
+        #expect(looks == [.wait(until: .seconds(3)), .at([try path("a")]), .wait(until: .seconds(600))])
+        // Nor does a second reason hold it up.
+        agenda.scan([try path("b")], at: .seconds(700))
+        looks = [agenda.nextLook(at: .seconds(600)), agenda.nextLook(at: .seconds(700))]
+        #expect(looks == [.at([try path("b")]), .wait(until: nil)])
+    }
+
     @Test func `too many names that wait are not kept, and become a look at everything when they are due`() throws {
         let limit = FolderAgenda.pathLimit
         let paths = try (0..<2 * limit).map { try path("f\($0)") }
@@ -174,7 +188,7 @@ import Testing
             later.scan(some, at: .seconds(3))
             gone.scanGone(some, at: .seconds(3))
             #expect(reported.reported.paths.count <= limit)
-            #expect(later.laterScans.paths.count <= limit)
+            #expect(later.laterScans.due.count <= limit)
             #expect(gone.goneScans.paths.count <= limit)
         }
         let look = reported.nextLook(at: .zero)

@@ -47,6 +47,34 @@ package struct FolderAgenda: Sendable {
         }
     }
 
+    /// Names that wait to be looked at, each for its own time; once they are too many to be kept, all that the folder has.
+    struct DelayedNames {
+        private(set) var due: [RelativePath: MonotonicTime] = [:]
+        /// When all that the folder has is looked at; nil while names are kept.
+        private var allDue: MonotonicTime?
+
+        /// When the next of them is to be looked at; nil for none.
+        var nextDue: MonotonicTime? { allDue ?? due.values.min() }
+
+        mutating func add(_ paths: some Sequence<RelativePath>, at time: MonotonicTime) {
+            guard allDue == nil else { return }
+            for path in paths { due[path] = min(due[path] ?? time, time) }
+            if due.count > FolderAgenda.pathLimit { (due, allDue) = ([:], due.values.max()) }
+        }
+
+        /// Those whose time has come, which wait no more; nil for all that the folder has.
+        mutating func take(at now: MonotonicTime) -> [RelativePath]? {
+            guard let allDue else {
+                let names = due.filter { $0.value <= now }.map(\.key)
+                for name in names { due[name] = nil }
+                return names
+            }
+            guard allDue <= now else { return [] }
+            self.allDue = nil
+            return nil
+        }
+    }
+
     /// More changed names than this are looked at by a scan, or a pull, of everything.
     package static let pathLimit = 2000
     /// How long what was reported waits for what belongs to it, and how long at most while more is reported all the time.
@@ -67,8 +95,7 @@ package struct FolderAgenda: Sendable {
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
-    private(set) var laterScans = WaitingNames()
-    private var laterScansDue: MonotonicTime?
+    private(set) var laterScans = DelayedNames()
     /// Names that were reported, and to which more may belong.
     private(set) var reported = WaitingNames()
     /// When the first and the last of them were.
@@ -99,8 +126,7 @@ package struct FolderAgenda: Sendable {
 
     /// The same, but not before `due`.
     package mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
-        laterScans.add(paths)
-        laterScansDue = laterScansDue.map { max($0, due) } ?? due
+        laterScans.add(paths, at: due)
     }
 
     private mutating func scan(_ names: WaitingNames) {
@@ -200,11 +226,7 @@ package struct FolderAgenda: Sendable {
     /// Takes the next look off the agenda.
     mutating func nextLook(at now: MonotonicTime) -> Look {
         if let nextRescan, now >= nextRescan { isWholeScanDue = true }
-        if let laterScansDue, now >= laterScansDue {
-            scan(laterScans)
-            laterScans = WaitingNames()
-            self.laterScansDue = nil
-        }
+        if let names = laterScans.take(at: now) { scan(names) } else { scanEverything() }
         if let due = reportedDue, now >= due || isWholeScanDue {
             scan(reported)
             reported = WaitingNames()
@@ -237,7 +259,7 @@ package struct FolderAgenda: Sendable {
         if extraneousCount.take(at: now) { return .countExtraneous }
         let counts = [needCount.due, extraneousCount.due]
         return .wait(
-            until: ([nextRescan, laterScansDue, goneScansDue, reportedDue] + counts).compactMap { $0 }.min())
+            until: ([nextRescan, laterScans.nextDue, goneScansDue, reportedDue] + counts).compactMap { $0 }.min())
     }
 
     /// Takes the next pull off the agenda. The one before has ended: one loop asks for pulls and does them.
@@ -275,8 +297,7 @@ package struct FolderAgenda: Sendable {
         isWholeScanDue = false
         dueScans = []
         (duePull, awaitsPull, isPulling) = (.none, false, false)
-        laterScans = WaitingNames()
-        laterScansDue = nil
+        laterScans = DelayedNames()
         goneScans = WaitingNames()
         goneScansDue = nil
         extraneousCount.forget()
