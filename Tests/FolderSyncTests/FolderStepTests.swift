@@ -47,6 +47,27 @@ import Testing
         #expect(ScanStep.pause(after: cost) == pause)
     }
 
+    @Test func whatIsPutIntoAnEmptiedRootConfirmsNothing() async throws {
+        let scene = try await StepScene()
+        let names = ["a", "b", "c", "d"]
+        for name in names { try scene.tree.write(name, to: name) }
+        try await scene.scan()
+        for name in names { try scene.tree.remove(name) }
+        let emptied = await #expect(throws: FolderHalt.self) { try await scene.scan() }
+        #expect(emptied?.reason == .rootEmptied)
+        scene.halt(emptied)
+
+        try scene.tree.write("new", to: "new")
+        let held = await #expect(throws: FolderHalt.self) { try await scene.scan() }
+        #expect(held?.reason == .massDeletion)
+        #expect(try await scene.own("a")?.isDeleted == false)
+
+        for name in names { try scene.tree.write(name, to: name) }
+        let back = try await scene.run(ScanStep(isRequested: true))
+        #expect(back.effects.endsHalt && back.output.deleted == 0)
+        #expect(try await scene.own("new")?.isDeleted == false)
+    }
+
     /// As ext4 keeps a file of 1601: with the first time that it has.
     @Test func aTimeThatTheDiskDoesNotHaveStaysWhatWasAnnounced() async throws {
         let scene = try await StepScene()

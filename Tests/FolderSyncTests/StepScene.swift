@@ -67,6 +67,9 @@ final class StepScene {
         folder.configure(configuration)
     }
 
+    /// The folder has halted, or goes on.
+    func halt(_ halt: FolderHalt?) { folder.boards.status.set(halt: halt) }
+
     /// What steps remember is gone, as after a restart.
     func forget() { memory = FolderMemory() }
 

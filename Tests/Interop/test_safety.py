@@ -433,6 +433,18 @@ def test_the_root_is_emptied_and_repaired(own):
     own.wait_at_rest()
 
 
+def test_what_is_put_into_an_emptied_root_confirms_nothing(own):
+    files = filled(own)
+    emptied_while_stopped(own)
+    write(os.path.join(own.here, "new"), b"new")
+    own.agent.try_run("scan", f"{own.id}:")
+    assert own.status["state"] == "halted-mass-delete"
+    assert harness.regular_files(own.there) == files
+    own.agent.run("folder", "repair", own.id)
+    own.wait_same()
+    assert harness.regular_files(own.here).keys() == files.keys() | {"new"}
+
+
 def test_the_root_is_emptied_on_purpose(own):
     files = filled(own)
     with at_once(own):

@@ -38,6 +38,20 @@ import Testing
 
     private func names(_ count: Int, _ prefix: String) -> [String] { (0..<count).map { "\(prefix)/\($0)" } }
 
+    /// A root that was emptied halts its folder; then a file is put there, or some of what is missing comes back.
+    @Test func whatIsHeldStaysHeldWhileAnyOfItIsMissing() {
+        for (lost, known, verdict) in [
+            (7, 9, DeletionGuard.Verdict.massDeletion(lost: 7, of: 9)), (1, 500, .massDeletion(lost: 1, of: 500)),
+            (0, 9, .proceed),
+        ] {
+            var guardian = DeletionGuard()
+            let held = guardian.verdict(
+                gone: names(lost, "a"), lost: lost, known: known, isRootEmpty: false, isWhole: true, mayWait: false,
+                isHeld: true, at: .zero)
+            #expect(held == verdict)
+        }
+    }
+
     /// A build of 98 files that is made and cleaned again and again, in a folder of 150 names.
     @Test(arguments: [false, true]) func aNameCountsOnce(isSeenReturning: Bool) {
         var guardian = DeletionGuard()

@@ -74,9 +74,10 @@ package struct DeletionGuard: Sendable {
     ///   - isRootEmpty: whether nothing is left on this disk.
     ///   - isWhole: whether the look was at the whole folder.
     ///   - mayWait: false if somebody asked for the look.
+    ///   - isHeld: whether deletions are held back already: what comes into the root meanwhile confirms none of them.
     package mutating func verdict(
         gone: some Sequence<String>, lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool,
-        in scope: Scope = .here, at now: MonotonicTime
+        isHeld: Bool = false, in scope: Scope = .here, at now: MonotonicTime
     ) -> Verdict {
         if mayWait, !isWhole, lost > 0 {
             // A wait that ended long ago was for others.
@@ -97,7 +98,8 @@ package struct DeletionGuard: Sendable {
         let before = max(lately, runs[scope]?.lost ?? 0)
         let (all, total) = (lost + before, known + before)
         // What was only renamed is told at once, whatever was deleted before: else its new name would go out alone.
-        guard lost > 0, all > Self.massFloor else { return .proceed }
+        guard lost > 0, isHeld || all > Self.massFloor else { return .proceed }
+        if isHeld, isWhole { return .massDeletion(lost: all, of: total) }
         if all > total / 2 { return .massDeletion(lost: all, of: total) }
         return isWhole ? .proceed : .lookAtEverything
     }

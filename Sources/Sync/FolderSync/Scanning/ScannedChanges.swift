@@ -337,7 +337,8 @@ extension FolderContext {
             return .proceed
         }
         let verdict = work.memory.deletionGuard.verdict(
-            gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
+            gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait,
+            isHeld: deletionHalt != nil, at: now)
         let folder = ShellWord.quoted(id.rawValue)
         let remedy = Phrase(
             "if this was intended: synctrain folder confirm \(folder); to restore everything: synctrain folder repair \(folder)"
