@@ -285,6 +285,18 @@ import Testing
         }
     }
 
+    /// A program that may not read `d` at first, and reports then that its permissions have changed.
+    @Test func aDirectoryThatBecomesReadableIsWatched() async throws {
+        let scripts = try WatchedFolder()
+        let folder = try WatchedFolder(program: try scripts.script(Self.forbiddenProgram(scripts.url.path)))
+        try folder.makeDirectory("d")
+        try hello(try folder.root.status()).write(to: scripts.url.appending(path: "hello"))
+        try await folder.watching {
+            try await folder.until { $0.contains(.state(.running(watched: 2))) }
+            try await folder.untilCovered(["d"])
+        }
+    }
+
     private func hello(_ status: FileStatus) -> Data {
         var bytes: [UInt8] = [0, 18, UInt8(ascii: "h"), 1]
         for number in [status.device, status.inode] {
@@ -301,6 +313,21 @@ import Testing
         printf '\\0\\012w\\0\\0\\0\\001\\0\\0\\0\\001\\0'
         head -c 8 > /dev/null
         printf '\\0\\011f\\0\\0\\0\\002\\0\\0\\0\\034'
+        cat > /dev/null
+        """
+    }
+
+    /// Greets, grants the root, says EACCES of `d`, then that of `d` something has changed (IN_ATTRIB, IN_ISDIR), and grants it.
+    private static func forbiddenProgram(_ directory: String) -> String {
+        """
+        cat \(directory)/hello
+        head -c 7 > /dev/null
+        printf '\\0\\012w\\0\\0\\0\\001\\0\\0\\0\\001\\0'
+        head -c 8 > /dev/null
+        printf '\\0\\011f\\0\\0\\0\\002\\0\\0\\0\\015'
+        printf '\\0\\016e\\0\\0\\0\\001\\100\\0\\0\\004\\0\\0\\0\\0d'
+        head -c 8 > /dev/null
+        printf '\\0\\012w\\0\\0\\0\\003\\0\\0\\0\\002\\0'
         cat > /dev/null
         """
     }

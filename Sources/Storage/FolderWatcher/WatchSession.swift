@@ -332,6 +332,12 @@ struct WatchSession {
         } else if mask.contains(.modified) {
             turn.events.append(.written(name.path))
         } else if mask.contains(.attributes) {
+            // One that this user could not read may be readable now.
+            if isDirectory, let known = tree.child(of: name.parent, named: name.name),
+                case .failed = tree.watch(of: known)
+            {
+                enqueue(known)
+            }
             turn.events.append(.touched(name.path))
         }
     }
