@@ -68,6 +68,21 @@ import Testing
         #expect(try await scene.own("new")?.isDeleted == false)
     }
 
+    @Test func whereDisksComeAndGoOtherDirectoriesAreWatched() async throws {
+        let scene = try await StepScene(ignoring: "/left-out\n")
+        for name in ["disk", "other", "left-out"] { try scene.tree.makeDirectory(name) }
+        func changed(mounting names: Set<String>) async throws -> Set<String> {
+            scene.mounts.names.withLock { $0 = names }
+            return Set(try await scene.run(ScanStep(isRequested: true)).effects.changedMounts.map(\.text))
+        }
+        #expect(try await changed(mounting: ["other"]).isEmpty, "what was there before is watched as it is")
+        #expect(try await changed(mounting: ["other", "disk"]) == ["disk"])
+        #expect(try await changed(mounting: ["other", "disk", "left-out"]).isEmpty)
+        #expect(try await changed(mounting: ["disk"]) == ["other"])
+        #expect(try await changed(mounting: ["disk"]).isEmpty)
+        #expect(try await changed(mounting: ["disk", "other"]) == ["other"])
+    }
+
     /// As ext4 keeps a file of 1601: with the first time that it has.
     @Test func aTimeThatTheDiskDoesNotHaveStaysWhatWasAnnounced() async throws {
         let scene = try await StepScene()

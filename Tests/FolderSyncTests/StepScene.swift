@@ -6,6 +6,7 @@ import FileAccess
 import IndexStore
 import SessionTestKit
 import SyncTestKit
+import Synchronization
 
 @testable import FolderSync
 
@@ -19,6 +20,9 @@ final class StepScene {
     private let home: TemporaryDirectory
     let index: IndexStore
     private let folder: FolderSync.Folder
+    /// Where disks are mounted below the root, as the system says.
+    final class Mounts: Sendable { let names = Mutex<Set<String>>([]) }
+    let mounts = Mounts()
     private var memory = FolderMemory()
 
     init(
@@ -35,11 +39,13 @@ final class StepScene {
         var configuration = FolderConfiguration(
             id: Self.id, path: tree.root.path, mode: mode, devices: [Self.nas])
         change(&configuration)
+        let mounts = self.mounts
         folder = FolderSync.Folder(idle: configuration, of: Self.me, index: index, interposer: interposer) { tools in
             // No reading is so soon after a change that the disk's clock could not tell.
             tools.diskTime = { FileTime(seconds: WallTime.now.seconds + 60, nanoseconds: 0) }
             // However long a busy machine takes, all happens at the same moment.
             tools.time.monotonic = { .zero }
+            tools.mountNames = { _ in mounts.names.withLock { $0 } }
         }
     }
 

@@ -297,6 +297,20 @@ import Testing
         }
     }
 
+    /// A program that is told to watch `d` a second time, after the watch that it gave was taken back.
+    @Test func whereADiskWasMountedItIsWatchedAndNotWhatWasThere() async throws {
+        let scripts = try WatchedFolder()
+        let folder = try WatchedFolder(program: try scripts.script(Self.remountedProgram(scripts.url.path)))
+        try folder.makeDirectory("d")
+        try hello(try folder.root.status()).write(to: scripts.url.appending(path: "hello"))
+        try await folder.watching {
+            try await folder.untilSet()
+            let place = try path("d")
+            folder.watcher.mountsChanged(at: [place])
+            try await folder.until { $0.contains(.changed([.tree(place)])) }
+        }
+    }
+
     private func hello(_ status: FileStatus) -> Data {
         var bytes: [UInt8] = [0, 18, UInt8(ascii: "h"), 1]
         for number in [status.device, status.inode] {
@@ -313,6 +327,20 @@ import Testing
         printf '\\0\\012w\\0\\0\\0\\001\\0\\0\\0\\001\\0'
         head -c 8 > /dev/null
         printf '\\0\\011f\\0\\0\\0\\002\\0\\0\\0\\034'
+        cat > /dev/null
+        """
+    }
+
+    /// Greets, grants the root and `d`, has the watch of `d` taken back, and grants another one.
+    private static func remountedProgram(_ directory: String) -> String {
+        """
+        cat \(directory)/hello
+        head -c 7 > /dev/null
+        printf '\\0\\012w\\0\\0\\0\\001\\0\\0\\0\\001\\0'
+        head -c 8 > /dev/null
+        printf '\\0\\012w\\0\\0\\0\\002\\0\\0\\0\\002\\0'
+        test "$(head -c 15 | od -An -v -tx1 | tr -d ' \\n')" = 000575000000020006770000000364 || exit 1
+        printf '\\0\\012w\\0\\0\\0\\003\\0\\0\\0\\003\\0'
         cat > /dev/null
         """
     }

@@ -29,6 +29,14 @@ import Testing
         #expect(tree.watchedCount == 4)
     }
 
+    @Test func aDirectoryIsFoundByItsPath() throws {
+        let (tree, a, _, c) = try sample()
+        #expect(tree.directory(at: nil) == WatchTree.root)
+        #expect(tree.directory(at: try name("a")) == a)
+        #expect(tree.directory(at: try name("a/b/c")) == c)
+        #expect(tree.directory(at: try name("a/c")) == nil)
+    }
+
     @Test func removingGivesBackTheWatchesBelow() throws {
         var (tree, a, b, c) = try sample()
         #expect(Set(tree.remove(b)) == [2, 3])

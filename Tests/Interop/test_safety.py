@@ -594,10 +594,13 @@ def test_a_disk_below_the_root_is_missing(own, disk):
     own.agent.try_run("fetch", f"{own.id}:")
     assert len(own.wait_same()) == 1 + 6
     assert not problem()
+    # What is watched is the disk, and not the directory below it.
+    write(os.path.join(place, "watched"), b"watched")
+    wait_until(lambda: os.path.exists(os.path.join(own.there, "disk", "watched")), what="what is written on the disk is seen")
     own.wait_at_rest()
     unmount()
     own.agent.run("scan", f"{own.id}:")
-    assert problem() and len(os.listdir(os.path.join(own.there, "disk"))) == 6
+    assert problem() and len(os.listdir(os.path.join(own.there, "disk"))) == 7
     own.agent.run("folder", "confirm", own.id, "--yes")
     wait_until(lambda: not os.listdir(os.path.join(own.there, "disk")), what="it is gone for good")
     own.agent.run("scan", f"{own.id}:")

@@ -70,6 +70,15 @@ package final class FolderWatcher: Sendable {
         }
     }
 
+    /// Other file systems are mounted at these places than before, or none: the watches are of directories that were there. Those
+    /// that are there now are watched, and reported as changed. Returns at once.
+    package func mountsChanged(at places: Set<RelativePath>) {
+        shared.withLock { shared in
+            shared.wish.replaced.formUnion(places)
+            Self.wake(&shared)
+        }
+    }
+
     /// Watches until the task is cancelled and gives reports to `deliver`, one at a time, in order. While it takes one,
     /// further events are collected. On return the watch program has ended and was reaped. Once at a time.
     ///
@@ -222,7 +231,7 @@ package final class FolderWatcher: Sendable {
 
     private func takeWish() -> WatchSession.Wish {
         shared.withLock { shared in
-            defer { shared.wish.walksAgain = false }
+            defer { (shared.wish.walksAgain, shared.wish.replaced) = (false, []) }
             return shared.wish
         }
     }

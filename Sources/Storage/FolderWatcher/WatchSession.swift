@@ -32,6 +32,8 @@ struct WatchSession {
         var isStopping = false
         /// Look at all directories again: the selection changed, or there may be room for more watches.
         var walksAgain = false
+        /// In the place of these other directories may be, as where a disk was mounted: they and all below are watched again.
+        var replaced: Set<RelativePath> = []
     }
 
     let root: RootDirectory
@@ -129,7 +131,15 @@ struct WatchSession {
             enqueue(WatchTree.root)
             tellsState = true
         }
+        for path in wish.replaced.sorted() { replace(path) }
         return nil
+    }
+
+    /// Watches what is at `path` now in place of what was there.
+    private mutating func replace(_ path: RelativePath) {
+        guard let parent = tree.directory(at: path.parent), let name = RelativePath(path.name) else { return }
+        if let known = tree.child(of: parent, named: name) { unwatch(tree.remove(known)) }
+        if isToBeWatched(path) { enqueue(tree.enter(name, in: parent)) }
     }
 
     // MARK: bytes

@@ -61,6 +61,17 @@ struct WatchTree {
     func contains(_ id: ID) -> Bool { nodes[id] != nil }
     func watch(of id: ID) -> Watch { nodes[id]?.watch ?? .none }
     func directory(of watch: Int32) -> ID? { watches[watch] }
+    /// The directory at `path`, nil being the root; nil if it is not in the tree.
+    func directory(at path: RelativePath?) -> ID? {
+        var here = Self.root
+        for component in path?.components ?? [] {
+            guard let name = RelativePath(String(component)), let child = child(of: here, named: name) else {
+                return nil
+            }
+            here = child
+        }
+        return here
+    }
     func child(of id: ID, named name: RelativePath) -> ID? { nodes[id]?.children[name] }
     func parent(of id: ID) -> ID? { nodes[id]?.parent }
     func children(of id: ID) -> [RelativePath: ID] { nodes[id]?.children ?? [:] }

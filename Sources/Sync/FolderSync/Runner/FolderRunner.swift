@@ -194,7 +194,7 @@ package final class FolderRunner: Sendable {
             return state.watcher
         }
         if let place = effects.place { boards.places.set(place) }
-        if effects.selectionChanged { watcher?.selectionChanged() }
+        if let watcher { effects.tell(watcher) }
         let onlySends = boards.places.configuration.kind == .sendOnly
         if let changed = boards.status.take(effects, at: tools.time.wall(), onlySends: onlySends) {
             await notes.keep(changed)

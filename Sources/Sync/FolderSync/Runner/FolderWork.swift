@@ -29,6 +29,8 @@ package struct FolderMemory: Sendable {
     var confirmedDeletions: ConfirmedDeletions?
     /// Two files with one name to the disk, of which one is to get another name.
     var clashes = KnownClashes()
+    /// Where disks were mounted below the root when it was scanned last; nil before the first time.
+    var mounts: Set<String>?
     /// Where a disk was mounted and is not any more.
     var vanishedMounts = VanishedNames()
     /// Temporary files that may be of use to a fetch yet.
@@ -108,6 +110,8 @@ package struct FolderEffects: Sendable {
     package var place: FolderPlace?
     /// Other directories are to be watched.
     package var selectionChanged = false
+    /// Where a disk was mounted below the root since the last scan, or is not any more.
+    var changedMounts: Set<RelativePath> = []
     /// For `synctrain log`.
     package var changes: [RecordedChange] = []
     package var events: [(type: String, message: String?)] = []

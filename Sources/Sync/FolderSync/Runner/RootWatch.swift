@@ -49,3 +49,11 @@ struct RootWatch {
         }
     }
 }
+
+extension FolderEffects {
+    /// Has other directories watched where a step calls for that.
+    func tell(_ watcher: FolderWatcher) {
+        if selectionChanged { watcher.selectionChanged() }
+        if !changedMounts.isEmpty { watcher.mountsChanged(at: changedMounts) }
+    }
+}

@@ -15,6 +15,11 @@ struct MountWatch: Sendable {
         let (path, list) = (folder.settings.path, folder.tools.mountNames)
         guard let listed = try await folder.onDisk({ list(path) }) else { return }
         let mounted = listed.filter { RelativePath($0) != nil && folder.selection.mayContainSelected($0) }
+        if let before = work.memory.mounts {
+            let changed = before.symmetricDifference(mounted).compactMap { RelativePath($0) }
+            work.effects.changedMounts.formUnion(changed)
+        }
+        work.memory.mounts = mounted
         let recorded = try await folder.index.store.mountPoints(in: folder.id)
         guard !mounted.isEmpty || !recorded.isEmpty else { return }
         var vanished: Set<String> = []
