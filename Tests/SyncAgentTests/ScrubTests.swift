@@ -265,6 +265,8 @@ struct ScrubTests {
         let events = try await scene.scrub()
         try #require(events.map(\.type) == ["plan", "done"])
         #expect(events[1].changed == 2 && events[1].damaged == 0)
+        #expect(events[1].files == 0 && events[1].bytes == 0, "of neither the bytes are known")
+        #expect(await scene.status().scrub?.files == 0)
         #expect(try await scene.local("a").file.version == version)
         #expect(await scene.folder.runner.performDue())
         #expect(try await scene.local("a").file.version != version)

@@ -159,10 +159,14 @@ struct ScrubRun: Sendable {
             guard folder.root.isInPlace else { throw missing }
             verdict = try await heed(NoteScrubStep(entry: entry, outcome: outcome))
         }
-        state.outcome.tally.files.addClamped(1)
-        state.outcome.tally.bytes.addClamped(entry.file.size)
+        if verdict == .changed {
+            // Edited, gone or not to be opened: nothing is known of its bytes.
+            state.outcome.changed.addClamped(1)
+        } else {
+            state.outcome.tally.files.addClamped(1)
+            state.outcome.tally.bytes.addClamped(entry.file.size)
+        }
         if verdict == .damaged { state.outcome.tally.damaged.addClamped(1) }
-        if verdict == .changed { state.outcome.changed.addClamped(1) }
         (state.outcome.tally.position, state.outcome.tally.updated) = (name, folder.now)
         folder.scrub.set(running: state.outcome.tally)
         try await noteProgress(entry.file.size, &state)
