@@ -106,10 +106,22 @@ package struct NoteReading: Sendable {
 
     /// This device's file, and all of them put together.
     ///
-    /// - Throws: `FileAccessError` if the directory cannot be read; `IndexStoreError`; `CancellationError`.
+    /// - Throws: `FileAccessError` if the directory or this device's file cannot be read; `FolderError` (`notesTooLarge`) if that
+    ///   file is larger than a file of notes may be; `IndexStoreError`; `CancellationError`.
     package func own() async throws -> (NoteFile, MergedNotes) {
-        let files = try await noteFiles().files
-        let mine = files.first { $0.device == folder.tools.localDevice.shortID.description }?.file ?? NoteFile()
+        let (root, own) = (folder.root, folder.tools.localDevice.shortID.description)
+        let (found, unreadable) = try await noteFiles()
+        var files = found
+        if unreadable.contains(Self.path(of: own)) {
+            // Taken for empty, it would be overwritten with the next note alone.
+            let path = try RelativePath(parsing: Self.path(of: own))
+            let bytes = try await folder.onDisk {
+                try root.open(reading: path).read(count: NoteFile.byteLimit + 1, at: 0)
+            }
+            guard bytes.count <= NoteFile.byteLimit else { throw FolderError.notesTooLarge }
+            files.append((device: own, file: NoteFile(bytes)))
+        }
+        let mine = files.first { $0.device == own }?.file ?? NoteFile()
         return (mine, MergedNotes(files, now: Self.milliseconds(folder.now)))
     }
 
@@ -141,8 +153,8 @@ package struct NoteReading: Sendable {
     private func noteFiles() async throws -> (files: [(device: String, file: NoteFile)], unreadable: [String]) {
         let root = folder.root
         let directory = try RelativePath(parsing: NoteFile.fileDirectory)
-        let (found, unreadable) = try await folder.onDisk { try Self.noteFiles(in: directory, root) }
         let own = folder.tools.localDevice.shortID.description
+        let (found, unreadable) = try await folder.onDisk { try Self.noteFiles(in: directory, root, first: own) }
         let names = found.map { Self.path(of: $0.0) }
         let facts = try await folder.index.facts(names)
         let foreign = zip(found, facts).filter { file, facts in
@@ -154,8 +166,9 @@ package struct NoteReading: Sendable {
 
     private static func path(of device: String) -> String { "\(NoteFile.fileDirectory)/\(device).json" }
 
+    /// - Parameter own: The device whose file is read however many there are.
     private static func noteFiles(
-        in directory: RelativePath, _ root: RootDirectory
+        in directory: RelativePath, _ root: RootDirectory, first own: String
     ) throws(FileAccessError) -> ([(String, [UInt8])], [String]) {
         let entries: [DirectoryEntry]
         do {
@@ -167,7 +180,9 @@ package struct NoteReading: Sendable {
         var files: [(String, [UInt8])] = []
         var unreadable: [String] = []
         let names = entries.compactMap { $0.type == .regular ? $0.name : nil }.sorted()
-        for name in names.filter({ $0.hasSuffix(".json") && !$0.hasPrefix(".") }).prefix(NoteFile.fileLimit) {
+            .filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
+        let (mine, others) = (names.filter { $0 == own + ".json" }, names.filter { $0 != own + ".json" })
+        for name in (mine + others).prefix(NoteFile.fileLimit) {
             guard let path = try? directory.appending(name),
                 let bytes = try? root.open(reading: path).read(count: NoteFile.byteLimit + 1, at: 0),
                 bytes.count <= NoteFile.byteLimit
