@@ -1,5 +1,6 @@
 import BlockExchange
 import GRDB
+import Names
 
 /// Something that happened in a folder, as it is kept for people.
 package struct RecordedChange: Equatable, Sendable {
@@ -87,9 +88,11 @@ extension IndexStore {
     /// - parameter path: only of this name and what is below it; empty for all.
     /// - parameter after: only those with a higher number.
     /// - parameter since: only those at this time or later, in seconds since 1970.
+    /// - parameter isShown: whether changes of a name count.
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func changes(
-        in folder: FolderID, below path: String = "", after number: Int64 = 0, since time: Int64 = .min, limit: Int
+        in folder: FolderID, below path: String = "", after number: Int64 = 0, since time: Int64 = .min, limit: Int,
+        isShown: @escaping @Sendable (String) -> Bool = { _ in true }
     ) async throws -> [RecordedChange] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -102,10 +105,7 @@ extension IndexStore {
             try select.bind(1, row.number)
             try select.bind(2, number)
             defer { select.reset() }
-            func isMeant(_ name: String?) -> Bool {
-                guard let name else { return false }
-                return path.isEmpty || name == path || name.utf8.starts(with: (path + "/").utf8)
-            }
+            func isMeant(_ name: String?) -> Bool { name?.isAtOrBelow(path) ?? false }
             var changes: [RecordedChange] = []
             while changes.count < limit, try select.step() {
                 guard let kind = RecordedChange.Kind(rawValue: select.text(2)) else { continue }
@@ -114,7 +114,10 @@ extension IndexStore {
                     oldName: select.isNull(4) ? nil : select.text(4),
                     device: select.optionalInteger(5).map { ShortID(rawValue: UInt64(bitPattern: $0)) },
                     count: select.integer(6))
-                if change.time >= time, isMeant(change.name) || isMeant(change.oldName) { changes.append(change) }
+                guard change.time >= time, isMeant(change.name) || isMeant(change.oldName), isShown(change.name) else {
+                    continue
+                }
+                changes.append(change)
             }
             return changes.reversed()
         }

@@ -33,23 +33,31 @@ struct ChangeRequests: RequestGroup {
     }
 
     /// What was noted since the last time, of all folders by time.
+    ///
+    /// - Parameter seen: up to which number each folder's changes were asked for, shown or not.
     private func recorded(
         _ place: (folder: Folder, path: String)?, after seen: inout [FolderID: Int64], since: Int64, limit: Int
     ) async throws -> [ChangeEntry] {
         let names = configuration.deviceNames
         var found: [(time: Int64, entry: ChangeEntry)] = []
         for folder in place.map({ [$0.folder] }) ?? finder.all {
+            let isInside = place.map { InternalContent.contains($0.path) } ?? false
+            let newest: Int64
             let changes: [RecordedChange]
             do {
+                newest = try await index.changes(in: folder.id, limit: 1).last?.number ?? 0
+                // They are numbered from 1 again after `reset index`.
+                let last = seen[folder.id].map { $0 > newest ? 0 : $0 } ?? 0
                 changes = try await index.changes(
-                    in: folder.id, below: place?.path ?? "", after: seen[folder.id] ?? 0, since: since, limit: limit)
+                    in: folder.id, below: place?.path ?? "", after: last, since: since, limit: limit,
+                    isShown: { isInside || !InternalContent.contains($0) })
             } catch let error as IndexStoreError where error.code == .noSuchFolder && place == nil {
                 // Removed since the folders were listed.
                 continue
             }
-            if let last = changes.last { seen[folder.id] = last.number }
-            let isInside = place.map { InternalContent.contains($0.path) } ?? false
-            found += changes.filter { isInside || !InternalContent.contains($0.name) }.map { change in
+            // What is older than `since` is not to come with the next change.
+            seen[folder.id] = max(newest, changes.last?.number ?? 0)
+            found += changes.map { change in
                 let device = change.device?.description
                 let entry = ChangeEntry(
                     folder: folder.id.rawValue, path: change.name, from: change.oldName,
