@@ -41,16 +41,18 @@ package struct RefusedReading: Sendable {
         }
     }
 
-    /// By name, those of one name by device.
+    /// By name, those of one name by device: about `limit` of those that are meant.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.
-    package func versions() async throws -> [RefusedVersion] {
+    package func versions(
+        where isMeant: (RefusedVersion) -> Bool = { _ in true }
+    ) async throws -> [RefusedVersion] {
         var versions: [RefusedVersion] = []
         var cursor: RefusedPage.Cursor?
         repeat {
             let page = try await folder.index.store.refused(
                 in: folder.id, after: cursor, limit: FolderIndex.pageLimit)
-            versions += page.versions
+            versions += page.versions.filter(isMeant)
             cursor = page.next
         } while cursor != nil && versions.count < Self.limit
         return versions.sorted { left, right in
@@ -80,10 +82,15 @@ package struct SettleRefusedStep: FolderStep {
     /// - Throws: `FolderError` for a folder that only receives, and where nothing is refused.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RefusalOutcome {
         if action == .revert, folder.rules.kind == .receiveOnly { throw FolderError.receivesOnly(.revert) }
-        let all = try await RefusedReading(folder: folder).versions().filter {
-            devices?.contains($0.device) ?? true
+        let chosen = try await RefusedReading(folder: folder).versions { version in
+            devices?.contains(version.device) ?? true && paths.contains { version.file.name.isAtOrBelow($0) }
         }
-        let chosen = try Self.chosen(paths, from: all)
+        // Beyond the limit nobody has looked.
+        for path in paths where chosen.count < RefusedReading.limit {
+            guard chosen.contains(where: { $0.file.name.isAtOrBelow(path) }) else {
+                throw FolderError.nothingRefused(path)
+            }
+        }
         var settling = Settling(
             outcome: RefusalOutcome(folder: folder.id.rawValue, action: action, isDryRun: isDryRun))
         switch action {
@@ -92,17 +99,6 @@ package struct SettleRefusedStep: FolderStep {
         }
         work.effects.pull = .everything
         return settling.outcome
-    }
-
-    /// Those at and below `paths`; throws if there is none at one of them.
-    private static func chosen(
-        _ paths: [String], from all: [RefusedVersion]
-    ) throws -> [RefusedVersion] {
-        func isMeant(_ version: RefusedVersion, by path: String) -> Bool { version.file.name.isAtOrBelow(path) }
-        for path in paths where !all.contains(where: { isMeant($0, by: path) }) {
-            throw FolderError.nothingRefused(path)
-        }
-        return all.filter { version in paths.contains { isMeant(version, by: $0) } }
     }
 
     private struct Settling {
