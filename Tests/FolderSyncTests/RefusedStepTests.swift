@@ -38,4 +38,14 @@ struct RefusedStepTests {
         #expect(try await scene.run(atOne).output.names == ["z"])
         await #expect(throws: FolderError.nothingRefused("z")) { try await scene.run(atOne) }
     }
+
+    /// To a disk, two names that look alike are two files.
+    @Test func eachOfTwoNamesThatLookAlikeIsReverted() async throws {
+        let names = ["\u{e9}", "e\u{301}"]
+        let scene = try await Self.scene([(StepScene.nas, names), (Self.phone, names)])
+        let reverted = try await scene.run(SettleRefusedStep(paths: [""], action: .revert))
+        #expect(reverted.output.count == 2)
+        for name in names { #expect(try await scene.own(name)?.isDeleted == true) }
+        #expect(try await RefusedReading(folder: scene.reading()).versions().isEmpty)
+    }
 }

@@ -65,6 +65,17 @@ import Testing
         }
     }
 
+    /// To a disk, two paths that look alike are two files.
+    @Test func pathsAreComparedByBytes() throws {
+        let (composed, other) = ("\u{e9}.jpg", "e\u{301}.jpg")
+        let file = Self.file(Self.line("k", "one", 1, path: composed), Self.line("k", "two", 2, path: other))
+        #expect(file.lines.count == 2)
+        #expect(NoteFile(try file.bytes()).lines.map(\.value) == file.lines.map(\.value))
+        let merged = MergedNotes([(device: "A", file: file)], now: 9)
+        #expect(merged.notes(of: composed).mapValues(\.value) == ["k": "one"])
+        #expect(merged.notes(of: other).mapValues(\.value) == ["k": "two"])
+    }
+
     /// A clock that is ahead elsewhere does not keep a later change from counting.
     @Test func aChangeIsLaterThanWhatItReplaces() {
         let merged = MergedNotes([(device: "A", file: Self.file(Self.line("k", "v", 5000)))], now: 0)

@@ -1,6 +1,7 @@
 import Arithmetic
 import BlockExchange
 import ControlAPI
+import Names
 
 /// The notes that one device has written in a folder: a line of JSON each, in `.synctrain/notes/` under the device's short
 /// id. No device writes the file of another, so that no conflict can come of it.
@@ -41,7 +42,7 @@ package struct NoteFile: Equatable, Sendable {
 
     /// Reads a file's text. Lines that are none are left out, and the later of two for the same path and key stays.
     package init(_ bytes: [UInt8]) {
-        var last: [String: Line] = [:]
+        var last: [NameKey: Line] = [:]
         for text in bytes.split(separator: UInt8(ascii: "\n")).prefix(Self.lineLimit) {
             guard text.count <= 2 * Self.valueByteLimit + 8192,
                 let line = try? ControlJSON.decode(Line.self, from: Array(text)), Self.isKey(line.key), line.time >= 0,
@@ -56,7 +57,8 @@ package struct NoteFile: Equatable, Sendable {
 
     /// Puts the line in the place of the one for the same path and key. False if there is no room for it.
     package mutating func set(_ line: Line) -> Bool {
-        lines.removeAll { $0.path == line.path && $0.key == line.key }
+        let (path, key) = (NameKey(line.path), NameKey(line.key))
+        lines.removeAll { NameKey($0.path) == path && NameKey($0.key) == key }
         guard lines.count < Self.lineLimit else { return false }
         lines.append(line)
         lines.sort(by: Self.precedes)
@@ -81,10 +83,13 @@ package struct NoteFile: Equatable, Sendable {
     }
 
     private static func precedes(_ left: Line, _ right: Line) -> Bool {
-        (left.path, left.key) < (right.path, right.key)
+        left.path.utf8.elementsEqual(right.path.utf8)
+            ? left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
+            : left.path.utf8.lexicographicallyPrecedes(right.path.utf8)
     }
 
-    private static func name(_ path: String, _ key: String) -> String { path + "\u{0}" + key }
+    /// Two paths that only look alike are two files.
+    private static func name(_ path: String, _ key: String) -> NameKey { NameKey(path + "\u{0}" + key) }
 
     /// Letters, digits, `.`, `_` and `-`.
     package static func isKey(_ text: String) -> Bool {
@@ -116,7 +121,7 @@ package struct MergedNotes: Equatable, Sendable {
         }
     }
 
-    package private(set) var byPath: [String: [String: Note]] = [:]
+    package private(set) var byPath: [NameKey: [String: Note]] = [:]
 
     /// How far ahead of this device's clock a line's time may be, in milliseconds: a day.
     package static let greatestLead: Int64 = 86_400_000

@@ -56,7 +56,7 @@ package struct RefusedReading: Sendable {
             cursor = page.next
         } while cursor != nil && versions.count < Self.limit
         return versions.sorted { left, right in
-            left.file.name == right.file.name
+            NameKey(left.file.name) == NameKey(right.file.name)
                 ? left.device < right.device : left.file.name.utf8.lexicographicallyPrecedes(right.file.name.utf8)
         }
     }
@@ -190,7 +190,7 @@ package struct SettleRefusedStep: FolderStep {
     /// Those of one name together; `versions` are in the order of names.
     private static func byName(_ versions: [RefusedVersion]) -> [[RefusedVersion]] {
         versions.reduce(into: []) { groups, version in
-            if let last = groups.indices.last, groups[last].first?.file.name == version.file.name {
+            if let last = groups.indices.last, NameKey(groups[last][0].file.name) == NameKey(version.file.name) {
                 groups[last].append(version)
             } else {
                 groups.append([version])
