@@ -172,4 +172,31 @@ import Testing
         #expect(result.devices.last == paired)
         #expect(result.edits(storing: paired).isEmpty)
     }
+
+    /// One device may be an admin of a folder and an introducer.
+    @Test func anAdminThatIsAnIntroducerIsFollowedOnce() throws {
+        var configuration = Self.configuration()
+        configuration.devices[0].isIntroducer = true
+        configuration.folders.append(FolderConfiguration(id: FolderID("g"), path: "/g", devices: [Self.admin]))
+        func hear(_ config: ClusterConfig) throws {
+            let word = IntroductionInbox.Word(config: config, isComplete: true)
+            configuration = try AdminFollower.edits(for: word, from: Self.admin, of: Self.me, configuration).edits
+                .reduce(configuration) { try $1.applied(to: $0) }
+        }
+        var says = Self.says([Self.friend])
+        // Of a folder in which it is not an admin it says so as an introducer.
+        says.folders += Self.says([Self.friend, Self.other], folder: "g").folders
+        try hear(says)
+        #expect(configuration.devices.map(\.id) == [Self.admin, Self.friend, Self.other])
+        #expect(
+            configuration.folders.map(\.devices) == [
+                [Self.admin, Self.friend], [Self.admin, Self.friend, Self.other],
+            ])
+        let before = configuration
+        try hear(says)
+        #expect(configuration == before)
+        try hear(ClusterConfig(folders: ["f", "g"].flatMap { Self.says([], folder: $0).folders }))
+        #expect(configuration.devices.map(\.id) == [Self.admin])
+        #expect(configuration.folders.map(\.devices) == [[Self.admin], [Self.admin]])
+    }
 }

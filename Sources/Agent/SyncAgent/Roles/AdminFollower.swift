@@ -55,8 +55,9 @@ struct AdminFollower: Sendable {
                 let configuration = turn.current
                 let introductions = Introductions(
                     admin: admin, localDevice: localDevice, configuration: configuration)
-                edits = introductions.isAdmin ? introductions.edits(for: config) : []
-                edits += introducerEdits(word, from: admin, configuration)
+                let decided = try Self.edits(for: word, from: admin, of: localDevice, configuration)
+                edits = decided.edits
+                for remark in decided.remarks { logger.notice("the introducer \(admin.shortID): \(remark.words)") }
                 let place = configuration.offeredFolders ?? places.userHome.map { $0 + "/Sync" }
                 for folder in introductions.isAdmin
                     ? introductions.offers(in: config, declined: declined, place: place ?? "") : []
@@ -76,18 +77,26 @@ struct AdminFollower: Sendable {
         }
     }
 
-    /// What an introducer adds or takes back, of devices and of shares.
-    private func introducerEdits(
-        _ word: IntroductionInbox.Word, from introducer: DeviceID, _ configuration: Configuration
-    ) -> [ConfigurationEdit] {
-        let rule = IntroducerRule(localDevice, configuration)
-        let outcome = rule.outcome(of: word.config, from: introducer, isComplete: word.isComplete)
-        for remark in outcome.remarks { logger.notice("the introducer \(introducer.shortID): \(remark.words)") }
-        return outcome.changes.compactMap { change in
+    /// What a device's word changes of devices and of shares: as that of an admin, and then, in the configuration as it is by then,
+    /// as that of an introducer. So neither adds or removes again what the other has. Pure.
+    ///
+    /// - Throws: `ConfigurationError` where the configuration cannot be changed so.
+    static func edits(
+        for word: IntroductionInbox.Word, from device: DeviceID, of localDevice: DeviceID,
+        _ configuration: Configuration
+    ) throws(ConfigurationError) -> (edits: [ConfigurationEdit], remarks: [IntroducerRule.Remark]) {
+        let introductions = Introductions(admin: device, localDevice: localDevice, configuration: configuration)
+        var edits = introductions.isAdmin ? introductions.edits(for: word.config) : []
+        var changed = configuration
+        for edit in edits { changed = try edit.applied(to: changed) }
+        let outcome = IntroducerRule(localDevice, changed)
+            .outcome(of: word.config, from: device, isComplete: word.isComplete)
+        edits += outcome.changes.compactMap { change -> ConfigurationEdit? in
             if case .addDevice(let device) = change, configuration.ignored.contains(device.id) { return nil }
             if case .share(_, let device, _) = change, configuration.ignored.contains(device) { return nil }
             return ConfigurationEdit(change)
         }
+        return (edits, outcome.remarks)
     }
 
     /// Whether the folder has a directory now. What is in the way is left alone, and the offer stays one to be taken by hand.
