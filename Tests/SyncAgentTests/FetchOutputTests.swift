@@ -32,4 +32,17 @@ import Testing
     @Test func namesAreComparedByBytes() throws {
         #expect(try Self.names(("docs", "\u{e9}"), ("docs", "e\u{301}")) == ["0 \u{e9}", "1 e\u{301}"])
     }
+
+    /// What is in another thing that is fetched comes with it.
+    @Test func inTheirPlacesEachFileIsFetchedOnce() {
+        func outermost(_ outputs: (folder: String, path: String)...) -> [Int] {
+            FetchOutput.outermost(outputs.map { FetchOutput(folder: FolderID($0.folder), path: $0.path) })
+        }
+        #expect(outermost(("docs", "d/x"), ("docs", "d/x"), ("docs", "d/y")) == [0, 2])
+        #expect(
+            outermost(("docs", "d/x"), ("docs", "d"), ("docs", "d/e/y"), ("films", "d/x"), ("docs", "dx")) == [1, 3, 4])
+        #expect(outermost(("docs", "a"), ("docs", ""), ("films", "a")) == [1, 2])
+        #expect(outermost(("docs", "\u{e9}"), ("docs", "e\u{301}"), ("docs", "e\u{301}/x")) == [0, 1])
+        #expect(outermost() == [])
+    }
 }

@@ -5,6 +5,7 @@ import Fetching
 import FileAccess
 import FolderSync
 import IndexStore
+import Names
 import PeerLinks
 
 /// Fetches files and directories once, selected or not.
@@ -60,7 +61,12 @@ struct FetchRequests: RequestGroup {
                     .failed(path: reference.text, error: ControlError(describing: error, path: reference.text)))
             }
         }
-        if let output = request.output { try await place(&roots, at: output, isOne: request.paths.count == 1) }
+        if let output = request.output {
+            try await place(&roots, at: output, isOne: request.paths.count == 1)
+        } else {
+            roots = FetchOutput.outermost(roots.map { FetchOutput(folder: $0.folder.id, path: $0.entry.path) })
+                .map { roots[$0] }
+        }
         return (roots, failures)
     }
 
@@ -114,11 +120,35 @@ struct FetchRequests: RequestGroup {
     }
 }
 
-/// One of several things that are fetched into a directory, each under its own name. Pure.
+/// One of several things that are fetched, into a directory each under its own name. Pure.
 struct FetchOutput {
+    private struct Key: Hashable {
+        var folder: FolderID
+        var path: NameKey
+    }
+
     var folder: FolderID
     /// Relative to the folder's root; empty for the root itself.
     var path: String
+
+    /// Those that are not in another one; what is given twice is there once. Two fetches of one file into one place would be in
+    /// each other's way.
+    ///
+    /// - Returns: where each is in `outputs`.
+    static func outermost(_ outputs: [FetchOutput]) -> [Int] {
+        let all = Set(outputs.map { Key(folder: $0.folder, path: NameKey($0.path)) })
+        var seen: Set<Key> = []
+        return outputs.indices.filter { index in
+            let folder = outputs[index].folder
+            var path = outputs[index].path[...]
+            guard seen.insert(Key(folder: folder, path: NameKey(String(path)))).inserted else { return false }
+            while !path.isEmpty {
+                path = path.parentPath
+                if all.contains(Key(folder: folder, path: NameKey(String(path)))) { return false }
+            }
+            return true
+        }
+    }
 
     /// Under which name each goes into `directory`. What is given twice is there once.
     ///
