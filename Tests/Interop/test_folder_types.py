@@ -72,6 +72,7 @@ def test_override(sending):
                what="the changes are counted", child=pair.agent)
     assert not any(pair.status["need"].values()), pair.status["need"]
     pair.agent.run("wait", "sending", "--timeout", 20)
+    pair.agent.run("wait", "sending:", "sending:tree", "sending:one", "sending:three", "--timeout", 20)
     assert pair.agent.document("ready", "sending")["folders"][0]["ready"]
     assert b"`synctrain folder override sending` undoes them there" in pair.agent.run("status").stdout
     assert refused_without_yes(pair.agent, "folder", "override", "sending")
@@ -108,6 +109,7 @@ def test_revert(receiving):
     assert dry["dryRun"] and sorted(dry["paths"]) == ["one", "strange", "strange directory", "two"]
     # Every command has the same answer to what is missing: nothing but what was changed here.
     pair.agent.run("wait", "receiving", "--timeout", 20)
+    pair.agent.run("wait", "receiving:", "receiving:one", "receiving:three", "--timeout", 20)
     assert reasons(pair) == {"not-sent": "4 changes here are not sent, because the folder is receive-only"}
     assert pair.agent.document("ready", "receiving")["folders"][0]["ready"]
     states = {path: entry["state"] for path, entry in pair.agent.tree("receiving").items()}

@@ -88,14 +88,20 @@ struct WaitRequests: RequestGroup {
                     + "`synctrain fetch`", path: name)
         }
         if let reason = status.indexWait { return Phrase("\(folder.id): \(reason)") }
+        // What a folder of one direction does not take, or was changed in it, is not missing, as `status` has it.
+        if folder.configuration.kind == .sendOnly, path.isEmpty || found?.local?.status != nil { return nil }
         guard let found, found.isPresent || found.isDirectory else {
             return Phrase("no device has reported \(name) yet")
         }
-        if found.isPresent, !isHere { return Phrase("\(name) is not present in its newest version yet") }
+        let needed =
+            path.isEmpty
+            ? [] : try await index.needed(in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
+        let isChangedHere = found.local?.status != nil && needed.contains(where: \.isChangedHere)
+        if found.isPresent, !isHere, !isChangedHere {
+            return Phrase("\(name) is not present in its newest version yet")
+        }
         guard found.isDirectory else {
-            let needed = try await index.needed(
-                in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
-            return needed.allSatisfy(\.lacksOnlyVersion)
+            return isChangedHere || needed.allSatisfy(\.lacksOnlyVersion)
                 ? nil : Phrase("\(name) is not present in its newest version yet")
         }
         let need = try await index.neededTotals(
