@@ -103,10 +103,11 @@ struct SelectedFetchCourse {
                 "\(folder.id) cannot sync \(Quantity.names(folder.errors)): \(problem.path): \(problem.phrase)",
                 isRetryable: true, path: "\(folder.id):\(problem.path)")
         }
-        if isLinked, let waiting = folder.waiting, ["metered", "battery"].contains(waiting.reason) {
+        if isLinked, let waiting = folder.waiting {
+            let isPolicy = ["metered", "battery"].contains(waiting.reason)
+            let code: ControlError.Code = isPolicy ? .heldByPolicy : .keptOffBluetooth
             throw ControlError(
-                .heldByPolicy, "\(folder.id) needs \(Quantity.need(folder.need)): \(waiting.message)",
-                isRetryable: true,
+                code, "\(folder.id) needs \(Quantity.need(folder.need)): \(waiting.phrase)", isRetryable: true,
                 path: folder.id)
         }
         let need = Quantity.need(folder.need)
