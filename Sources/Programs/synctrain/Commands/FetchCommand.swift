@@ -43,7 +43,7 @@ struct FetchCommand: RunnableCommand {
 
     func validate() throws {
         if paths.isEmpty, stdout || range != nil || output != nil || force {
-            throw ValidationError(translated("-o, --stdout and --range need a path."))
+            throw ValidationError(translated("-o, --stdout, --range and --force need a path."))
         }
         if stdout, output != nil { throw ValidationError(translated("Use either --stdout or -o, not both.")) }
         if isToStandardOutput || range != nil, paths.count > 1 {
