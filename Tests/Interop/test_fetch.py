@@ -8,6 +8,8 @@ import shutil
 import agent as cli
 import harness
 import pytest
+from harness import read, write
+from process import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -234,3 +236,20 @@ def test_no_holder_and_no_agent(setting):
     for command in (["ls", "docs:"], ["cat", "docs:odd/one-block"], ["fetch", "docs:odd"], ["status"]):
         result = agent.try_run(*command)
         assert result.returncode == cli.NO_AGENT and b"agent" in result.stderr
+
+
+def test_a_file_that_is_being_downloaded_is_waited_for(lab):
+    sender, agent = lab.agent("sender"), lab.agent()
+    lab.introduce(agent, sender)
+    here = lab.share(agent, "f", sender, mode="full")
+    agent.run("folder", "mode", "f", "selective")
+    agent.run("config", "set", "limits.down", "250KiB/s")
+    agent.run("config", "set", "limits.local-network", "true")
+    content = harness.pattern(1_500_000)
+    write(lab.path("sender-f", "file"), content)
+    agent.wait_entry("f:file", lambda entry: entry is not None)
+    agent.run("select", "f:file")
+    wait_until(lambda: os.path.exists(os.path.join(here, ".syncthing.file.tmp")), what="the download begins")
+    fetches = [agent.begin("fetch", "f:file") for _ in range(2)]
+    assert [fetch.process.wait(60) for fetch in fetches] == [0, 0]
+    assert read(os.path.join(here, "file")) == content

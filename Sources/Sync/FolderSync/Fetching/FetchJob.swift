@@ -34,6 +34,9 @@ package struct FetchJob: Sendable {
 
     private static let filesAtOnce = 16
     private static let filesPerCommit = 256
+    /// How often, and how long apart, a file is tried that is locked though nobody here fetches it.
+    private static let lockedTries = 20
+    private static let lockedPause = Duration.milliseconds(250)
 
     package let roots: [Root]
     package let isForced: Bool
@@ -174,20 +177,21 @@ package struct FetchJob: Sendable {
                 await outbox.sendOrDrop(finished(found, target, wasPresent: wasPresent, tally))
                 return
             }
-            let transfer = transfers.begin(
-                folder: root.folder.id, path: entry.path, bytesTotal: found.size, isStored: isInPlace)
-            defer { transfers.end(transfer) }
             let fetch = FileFetch(
                 folder: root.folder.id, file: found, holders: entry.holders, target: target, isForced: isForced,
                 former: isInPlace ? try await former(found.name, at: target, in: root.folder) : nil,
                 environment: environment)
-            let outcome = try await fetch.run { bytes, holder in
-                transfers.progressed(transfer, by: bytes, from: holder)
-                guard let report = progress.add(bytes, from: holder, at: environment.time.monotonic()) else { return }
-                await outbox.sendOrDrop(
-                    .progress(
-                        path: entry.path, bytesDone: report.bytesDone, bytesTotal: total,
-                        bytesPerSecond: report.bytesPerSecond, holders: deviceNames(report.holders)))
+            let outcome = try await whenUnlocked(found, in: root.folder.id, isStored: isInPlace) { transfer in
+                try await fetch.run { bytes, holder in
+                    transfers.progressed(transfer, by: bytes, from: holder)
+                    guard let report = progress.add(bytes, from: holder, at: environment.time.monotonic()) else {
+                        return
+                    }
+                    await outbox.sendOrDrop(
+                        .progress(
+                            path: entry.path, bytesDone: report.bytesDone, bytesTotal: total,
+                            bytesPerSecond: report.bytesPerSecond, holders: deviceNames(report.holders)))
+                }
             }
             switch outcome {
             case .present(let status):
@@ -211,6 +215,30 @@ package struct FetchJob: Sendable {
             tally.counts.withLock { $0.failed += 1 }
             await outbox.sendOrDrop(
                 .failed(path: entry.path, error: told ?? ControlError(describing: error, path: entry.path)))
+        }
+    }
+
+    /// Runs `attempt`, a transfer of its own. While a pull or another fetch has the file's temporary file it waits for the end of
+    /// that, and then runs it again.
+    ///
+    /// - Throws: what `attempt` does; `FileAccessError` (`busy`) if the file stays locked though nobody here fetches it.
+    private func whenUnlocked(
+        _ file: FileInfo, in folder: FolderID, isStored: Bool,
+        _ attempt: (_ transfer: Int) async throws -> FileFetch.Outcome
+    ) async throws -> FileFetch.Outcome {
+        var tries = 0
+        while true {
+            do {
+                let transfer = transfers.begin(
+                    folder: folder, path: file.name, bytesTotal: file.size, isStored: isStored)
+                defer { transfers.end(transfer) }
+                return try await attempt(transfer)
+            } catch let error as FileAccessError where error.code == .busy && error.operation == .lock {
+                // From its last byte until it is in its place, nobody says of a file that it is on its way.
+                tries = transfers.stored(of: folder)[file.name] == nil ? tries + 1 : 0
+                guard tries < Self.lockedTries else { throw error }
+                try await environment.time.clock.sleep(for: Self.lockedPause)
+            }
         }
     }
 
