@@ -199,4 +199,27 @@ import Testing
         #expect(configuration.devices.map(\.id) == [Self.admin])
         #expect(configuration.folders.map(\.devices) == [[Self.admin], [Self.admin]])
     }
+
+    /// Who shared a folder with a device ends that, whoever introduced the device.
+    @Test(arguments: [true, false]) func aDeviceThatAnotherIntroducedGoesFromTheFolder(isIntroduced: Bool) throws {
+        let friend = isIntroduced ? Self.introduced(Self.friend) : DeviceConfiguration(id: Self.friend, name: "mine")
+        var configuration = Self.configuration(
+            devices: [friend, DeviceConfiguration(id: Self.other)], folderDevices: [Self.friend])
+        var folder = FolderConfiguration(id: FolderID("g"), path: "/g", devices: [Self.other])
+        folder.admins = [Self.other]
+        configuration.folders.append(folder)
+        func hear(_ devices: [DeviceID]) throws {
+            let named = ([Self.me, Self.other] + devices).map { ClusterConfig.Device(id: $0) }
+            let says = ClusterConfig(folders: [ClusterConfig.Folder(id: FolderID("g"), devices: named)])
+            configuration = try Introductions(admin: Self.other, localDevice: Self.me, configuration: configuration)
+                .edits(for: says).reduce(configuration) { try $1.applied(to: $0) }
+        }
+        try hear([Self.friend])
+        #expect(configuration.folders.map(\.devices) == [[Self.admin, Self.friend], [Self.other, Self.friend]])
+        try hear([])
+        #expect(configuration.folders[0].devices == [Self.admin, Self.friend])
+        // Devices of the user's own keep their folders.
+        #expect(configuration.folders[1].devices == (isIntroduced ? [Self.other] : [Self.other, Self.friend]))
+        #expect(configuration.devices.map(\.id) == [Self.admin, Self.friend, Self.other])
+    }
 }

@@ -38,6 +38,7 @@ struct Introductions {
                     && !configuration.ignored.contains($0.id)
             }
             var devices = folder.devices
+            let begun = shared.count
             for device in named where !devices.contains(device.id) {
                 if known[device.id] == nil {
                     guard room > 0 else { continue }
@@ -46,12 +47,17 @@ struct Introductions {
                     added.append(.addDevice(introduced(device)))
                 }
                 devices.append(device.id)
+                // Devices of the user's own keep their folders; what others introduced shares this one by this admin's word.
+                let isOwn = known[device.id] == .some(.none)
+                shared.append(.shareFolder(folder.id, device.id, introducedBy: isOwn ? nil : admin))
             }
             let names = Set(named.map(\.id))
-            devices.removeAll { known[$0] == .some(.some(admin)) && !names.contains($0) }
-            guard devices != folder.devices else { continue }
-            sharing[folder.id] = devices
-            shared.append(.setFolderDevices(folder.id, devices))
+            for device in folder.devices where !names.contains(device) {
+                guard known[device] == .some(.some(admin)) || folder.introducer(of: device) == admin else { continue }
+                devices.removeAll { $0 == device }
+                shared.append(.unshareFolder(folder.id, device))
+            }
+            if shared.count > begun { sharing[folder.id] = devices }
         }
         let used = Set(sharing.values.joined())
         let forgotten = configuration.devices.filter { device in
