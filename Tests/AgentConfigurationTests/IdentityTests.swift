@@ -141,6 +141,21 @@ import Testing
         _ = try AgentLock.take(places)
     }
 
+    @Test func itsHolderIsKnown() throws {
+        let directory = try TemporaryDirectory()
+        let places = try directory.places()
+        #expect(try AgentLock.holder(in: places) == nil)
+        var lock: AgentLock? = try AgentLock.take(places)
+        #expect(try AgentLock.holder(in: places) == AgentLock.Holder(process: getpid()))
+        try directory.write("", to: "lock")
+        #expect(try AgentLock.holder(in: places) == AgentLock.Holder(process: nil))
+        withExtendedLifetime(lock) {}
+        lock = nil
+        // The file stays; what it says is of before.
+        try directory.write("1\n", to: "lock")
+        #expect(try AgentLock.holder(in: places) == nil)
+    }
+
     /// flock(1) of util-linux stands for the other process.
     @Test func itHoldsBetweenProcesses() throws {
         let directory = try TemporaryDirectory()

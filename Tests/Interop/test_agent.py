@@ -1,6 +1,7 @@
 """The agent's life: start, stop, second of its kind, settings with and without it, import from Syncthing."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import stat
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import agent as cli
 import bep
@@ -141,6 +143,30 @@ def test_restart_starts_another_process(lab):
     assert agent.process.wait(10) == cli.DONE
     assert agent.status()["schema"] == 1
     assert agent.document("agent", "stop") == {"schema": 1, "message": "The agent has stopped."}
+
+
+def test_stop_returns_when_another_agent_may_start(lab):
+    agent = lab.agent()
+    page = urllib.parse.urlsplit(agent.status()["http"])
+    # As a browser has one open that it may need: it ends later than the control socket.
+    with socket.create_connection((page.hostname, page.port)), open(agent.file("lock")) as lock:
+        agent.run("agent", "stop")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_an_agent_whose_socket_is_gone_can_be_stopped(lab):
+    # As after a logout, which takes $XDG_RUNTIME_DIR away.
+    agent = lab.agent()
+    os.remove(agent.socket)
+    refused = agent.try_run("agent", "start")
+    assert refused.returncode == cli.FAILED and f"(process {agent.process.pid})" in refused.stderr.decode()
+    agent.run("agent", "stop")
+    assert agent.process.wait(10) == cli.DONE
+    agent.run("agent", "start")
+    os.remove(agent.socket)
+    agent.run("agent", "restart")
+    agent.run("agent", "stop")
+    assert agent.try_run("agent", "stop").returncode == cli.NO_AGENT
 
 
 def test_second_agent_on_the_same_home_refuses(lab):

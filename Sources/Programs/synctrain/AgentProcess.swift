@@ -1,6 +1,7 @@
 import ControlAPI
 import Foundation
 import Glibc
+import KernelFiles
 import Phrases
 import Threads
 
@@ -58,18 +59,48 @@ enum AgentProcess {
     static func restart(in context: CommandContext, timeout: Duration) async throws -> Start {
         let (places, variables) = (try context.places(), context.process.variables)
         try context.checkSetUp(.invalidConfiguration)
-        let agent = context.environment.connect(places)
-        let isAnswering = try await isAnswering(agent)
+        let isAnswering = try await isAnswering(context.environment.connect(places))
         if isAnswering, try SystemdUnit(places).isInstalled(), await UserService.isRunning(variables) {
             try await UserService.restart(variables)
             try await waitUntilAnswering(places, connect: context.environment.connect, timeout: timeout)
             return .asUnit
         }
-        if isAnswering {
-            try await agent.call(Endpoints.stop)
-            try await waitForEnd(of: places, timeout: timeout)
-        }
+        _ = try await stop(in: context, timeout: timeout)
         return try await startIfNeeded(in: context, timeout: timeout)
+    }
+
+    /// Stops the agent if one runs, and returns when it has exited.
+    ///
+    /// One whose socket is gone gets SIGTERM: a user who logs out loses `$XDG_RUNTIME_DIR`, and an agent that `agent start` started goes
+    /// on without it.
+    ///
+    /// - Returns: whether one ran.
+    /// - Throws: `timeout` if it does not exit in time; another error if it cannot be reached or may not be stopped.
+    static func stop(in context: CommandContext, timeout: Duration) async throws -> Bool {
+        let places = try context.places()
+        // Where that cannot be seen, connecting fails too, and says why.
+        let process = try? context.environment.agentProcess(places)
+        do {
+            try await context.environment.connect(places).call(Endpoints.stop)
+        } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
+            // Nothing listens; another reason why it cannot be reached is reported as it is.
+            guard let process, process > 0,
+                isAgent(commandLine: KernelFile.bytes(at: "/proc/\(process)/cmdline") ?? [])
+            else { return false }
+            guard kill(process, SIGTERM) == 0 || errno == ESRCH else {
+                throw ControlError(
+                    .failed, "The agent (process \(process)) cannot be stopped: \(String(cString: strerror(errno))).")
+            }
+        }
+        try await waitForEnd(of: process, places, in: context.environment, timeout: timeout)
+        return true
+    }
+
+    /// Whether a process is `agent run`, by its command line as /proc has it. A command that works on the index meanwhile is not to be
+    /// stopped for an agent, nor is a stranger that has got the number. Pure.
+    static func isAgent(commandLine: [UInt8]) -> Bool {
+        let words = commandLine.split(separator: 0).map { Array($0) }
+        return zip(words, words.dropFirst()).contains { $0 == Array("agent".utf8) && $1 == Array("run".utf8) }
     }
 
     /// Starts `agent run` in a session of its own, its log in the log file, and returns when it answers. Throws
@@ -121,10 +152,13 @@ enum AgentProcess {
         }
     }
 
-    /// Returns when the agent's socket is gone.
-    static func waitForEnd(of places: CommandEnvironment.Places, timeout: Duration) async throws {
+    /// Returns when the agent has left its place to another. Its socket goes before: connections to its page end later.
+    private static func waitForEnd(
+        of process: pid_t?, _ places: CommandEnvironment.Places, in environment: CommandEnvironment, timeout: Duration
+    ) async throws {
+        guard let process else { return }
         let deadline = ContinuousClock.now + timeout
-        while FileManager.default.fileExists(atPath: places.socket) {
+        while try environment.agentProcess(places) == process {
             guard ContinuousClock.now < deadline else {
                 throw ControlError(
                     .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)

@@ -80,6 +80,9 @@ struct CommandEnvironment: Sendable {
     /// Runs the agent until SIGTERM or SIGINT, which it handles itself; logs to standard error. `ready` is called once
     /// when links are listened for and the control socket answers.
     var runAgent: @Sendable (Places, RunOptions, _ ready: @escaping @Sendable () async -> Void) async throws -> Void
+    /// The process that holds the agent's place, whether its socket can be reached or not: nil if there is none, 0 if it is not known
+    /// which.
+    var agentProcess: @Sendable (Places) throws -> Int32? = { _ in nil }
     /// Reads the configuration.
     var configured: @Sendable (Places) throws -> Configured
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.

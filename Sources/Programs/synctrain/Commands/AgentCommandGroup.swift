@@ -111,15 +111,10 @@ struct AgentStopCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let places = try context.places()
-        do {
-            try await context.environment.connect(places).call(Endpoints.stop)
-        } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
-            // Nothing listens; another reason why it cannot be reached is said as it is.
+        guard try await AgentProcess.stop(in: context, timeout: .seconds(max(1, min(timeout, 3600)))) else {
             throw ControlError(
-                .noAgent, "The agent is not running, so there is nothing to stop.", path: places.socket)
+                .noAgent, "The agent is not running, so there is nothing to stop.", path: try context.places().socket)
         }
-        try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
         try context.remark(done: translated("The agent has stopped."))
     }
 }

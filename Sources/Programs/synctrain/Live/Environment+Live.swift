@@ -33,6 +33,9 @@ extension CommandEnvironment {
                     try agentPlaces(places), options, virtualAir: places.variables["SYNCTRAIN_VIRTUAL_AIR"],
                     ready: ready)
             },
+            agentProcess: { places in
+                try controlErrors { try AgentLock.holder(in: try agentPlaces(places)).map { $0.process ?? 0 } }
+            },
             configured: { places in
                 try controlErrors {
                     let configuration = try ConfigurationFile(try agentPlaces(places)).load()

@@ -26,4 +26,23 @@ final class FileLock: Sendable {
         }
         return lock
     }
+
+    /// Whether somebody holds the lock on `path`; where there is no such file nobody does.
+    ///
+    /// - Throws: `ConfigurationError` if that cannot be seen.
+    static func isHeld(_ path: String) throws(ConfigurationError) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return false }
+            throw StoredFile.failure(.lock, path)
+        }
+        defer { close(descriptor) }
+        // Shared, so that two that look do not see each other.
+        while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            guard errno == EWOULDBLOCK else { throw StoredFile.failure(.lock, path) }
+            return true
+        }
+        return false
+    }
 }
