@@ -54,6 +54,19 @@ import Testing
         #expect(error?.message.contains("synctrain init") == true)
     }
 
+    @Test(arguments: [("key.pem", "cert.pem"), ("cert.pem", "key.pem")])
+    func halfAnIdentityNamesTheHalfThatIsMissing(_ there: String, _ missing: String) throws {
+        #expect(try !DeviceIdentityFiles.isWhole(in: places))
+        try directory.write("HALF", to: there)
+        let error = failure { _ = try DeviceIdentityFiles.isWhole(in: places) }
+        #expect(error?.code == .missing && error?.file == "\(directory.path)/\(missing)")
+        // What `init` does is what the message advises.
+        #expect(error?.message.contains("delete \(directory.path)/\(there) and run `synctrain init`") == true)
+        #expect(failure { _ = try DeviceIdentityFiles.load(from: places) } == error)
+        try directory.write("OTHER", to: missing)
+        #expect(try DeviceIdentityFiles.isWhole(in: places))
+    }
+
     @Test func aKeyThatOthersReadIsWarnedOf() throws {
         try DeviceIdentityFiles.create(in: places, certificatePEM: "CERT", privateKeyPEM: "KEY")
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: places.privateKey)

@@ -78,7 +78,12 @@ struct MachineCase: Sendable, CustomTestStringConvertible {
             $0.files[1].isOwn = false
         },
         MachineCase("identity", .problem, "/h/key.pem is missing.", nil, setMode(.privateKey, nil)),
-        MachineCase("configuration", .problem, "/h/config.toml is missing.") { $0.configuration = .missing },
+        MachineCase("configuration", .problem, "/h/config.toml is missing.", "synctrain init") {
+            $0.configuration = .missing
+        },
+        MachineCase("configuration", .problem, "/h/config.toml is missing.", nil) {
+            ($0.configuration, $0.isAgent) = (.missing, true)
+        },
         MachineCase("configuration", .problem, "/h/config.toml:3: unknown key `nmae`; remove it.") {
             $0.configuration = .broken("/h/config.toml:3: unknown key `nmae`; remove it")
         },

@@ -59,6 +59,24 @@ def test_a_second_init_names_what_is_there(lab):
     agent.run("init")
 
 
+def test_an_init_that_was_interrupted_is_completed(lab):
+    agent = lab.agent(start=False)
+    identity = agent.id
+    # A full disk or a crash behind the identity: what `agent run` advises then works, and the device stays the same.
+    os.remove(agent.file("config.toml"))
+    refused = agent.try_run("agent", "run")
+    assert refused.returncode == cli.FAILED and b"no configuration; create one with `synctrain init`" in refused.stderr
+    assert agent.run("init", "--listen", agent.address, "--no-discovery").stdout.decode().strip() == identity
+    agent.start()
+    agent.stop()
+    # Half of an identity: which half, and what to do.
+    certificate = agent.file("cert.pem")
+    os.remove(certificate)
+    for command in (("init",), ("agent", "run")):
+        refused = agent.try_run(*command)
+        assert refused.returncode == cli.FAILED and f"{certificate}: this half of the device's identity is missing" in refused.stderr.decode()
+
+
 def test_socket_is_private_and_status_is_the_documented_one(lab):
     agent = lab.agent()
     assert stat.S_IMODE(os.stat(agent.socket).st_mode) == 0o600

@@ -77,7 +77,10 @@ extension MachineFacts {
                     why: isAgent
                         ? Phrase("The agent does not start again without it.")
                         : Phrase("The agent does not start without it."),
-                    remedy: Phrase("Restore the file from a backup."))
+                    remedy: isAgent
+                        ? Phrase("Restore the file from a backup.")
+                        : Phrase("Restore the file from a backup, or create one without devices and folders."),
+                    command: isAgent ? nil : "\(program) init")
             ]
         case .broken(let message):
             return [

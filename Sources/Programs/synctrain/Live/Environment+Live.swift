@@ -104,21 +104,20 @@ extension CommandEnvironment {
     }
 
     private static func localDevice(_ places: AgentPlaces) throws -> DeviceID {
+        DeviceID(certificateDER: try identity(places).certificateDER)
+    }
+
+    private static func identity(_ places: AgentPlaces) throws -> DeviceCertificate {
         let files = try DeviceIdentityFiles.load(from: places)
-        let certificate = try DeviceCertificate(
-            certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
-        return DeviceID(certificateDER: certificate.certificateDER)
+        return try DeviceCertificate(certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
     }
 
     private static func initialise(_ places: Places, _ options: Initialisation) throws -> Initialised {
         let places = try agentPlaces(places)
         let file = ConfigurationFile(places)
         // Before the configuration: of a device that is set up it is there as well, and the lesser reason.
-        for path in [places.privateKey, places.certificate] where access(path, F_OK) == 0 {
-            throw ConfigurationError(
-                .alreadyExists,
-                Phrase("this device already has an identity; to create another, choose another --home"), file: path)
-        }
+        let hasIdentity = try DeviceIdentityFiles.isWhole(in: places)
+        if hasIdentity, access(places.configurationFile, F_OK) == 0 { throw ConfigurationError.hasIdentity(places) }
         let isConfigured = try hasConfiguration(file)
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(
@@ -138,16 +137,23 @@ extension CommandEnvironment {
         var mapsPorts = true
         var notes: [Phrase] = []
         var edits: [AgentConfiguration.ConfigurationEdit] = []
+        // One without a configuration: a full disk or a crash came between the two, or the configuration was lost.
+        let found = hasIdentity ? try identity(places) : nil
         let certificate: DeviceCertificate
         if let directory = options.importing {
             let imported = try SyncthingImport.read(home: directory, userHome: places.userHome)
             certificate = try DeviceCertificate(
                 certificatePEM: imported.certificatePEM, privateKeyPEM: imported.privateKeyPEM)
+            if let found, found.certificateDER != certificate.certificateDER {
+                throw ConfigurationError.hasIdentity(places)
+            }
             name = name ?? imported.name
             listen = listen ?? imported.listen
             (discovery, relays, mapsPorts) = (imported.discovery, imported.relays, imported.mapsPorts)
             edits = imported.edits
             notes = imported.notes
+        } else if let found {
+            certificate = found
         } else {
             certificate = try DeviceCertificate.generate(
                 curve: options.curve == .p256 ? .p256 : .p384, notBefore: WallTime.now.seconds)
@@ -158,8 +164,10 @@ extension CommandEnvironment {
             try file.checkNew(
                 name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
         }
-        try DeviceIdentityFiles.create(
-            in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
+        if found == nil {
+            try DeviceIdentityFiles.create(
+                in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
+        }
         // A configuration that is there is the user's own: an identity was all that was missing.
         let configuration =
             isConfigured
@@ -224,6 +232,15 @@ extension CommandEnvironment {
             try file.apply(.removeFolder(folder))
             try await IndexReset.forget(folders: [folder], in: places)
         }
+    }
+}
+
+extension ConfigurationError {
+    fileprivate static func hasIdentity(_ places: AgentPlaces) -> ConfigurationError {
+        ConfigurationError(
+            .alreadyExists,
+            Phrase("this device already has an identity; to create another, choose another --home"),
+            file: places.privateKey)
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Phrases
 
 /// The certificate and the private key that make a device, as PEM texts.
 package struct DeviceIdentityFiles: Equatable, Sendable {
@@ -30,6 +31,26 @@ package struct DeviceIdentityFiles: Equatable, Sendable {
         }
     }
 
+    /// Whether both files are there.
+    ///
+    /// - Throws: `missing` if one of them is and the other is not, as when a crash came between the two.
+    package static func isWhole(in places: AgentPlaces) throws(ConfigurationError) -> Bool {
+        switch (access(places.privateKey, F_OK) == 0, access(places.certificate, F_OK) == 0) {
+        case (true, true): return true
+        case (false, false): return false
+        case (true, false): throw half(missing: places.certificate, there: places.privateKey)
+        case (false, true): throw half(missing: places.privateKey, there: places.certificate)
+        }
+    }
+
+    private static func half(missing: String, there: String) -> ConfigurationError {
+        ConfigurationError(
+            .missing,
+            Phrase(
+                "this half of the device's identity is missing; restore it from a backup, or, if no other device knows this one, "
+                    + "delete \(there) and run `synctrain init`"), file: missing)
+    }
+
     /// Whether anything of a device was ever made here: its certificate, its key or its configuration.
     ///
     /// - Throws: `noPermission` or `failed` where that cannot be seen, because a directory is closed to this user.
@@ -41,13 +62,14 @@ package struct DeviceIdentityFiles: Equatable, Sendable {
         return false
     }
 
-    /// Reads both files. Throws `missing` if either is not there.
+    /// Reads both files. Throws `missing` if either is not there, and says which if the other one is.
     package static func load(from places: AgentPlaces) throws(ConfigurationError) -> DeviceIdentityFiles {
         var warnings: [String] = []
         var status = stat()
         if stat(places.privateKey, &status) == 0, status.st_mode & 0o077 != 0 {
             warnings.append("\(places.privateKey): others can read the private key; run `chmod 600` on it")
         }
+        _ = try isWhole(in: places)
         return DeviceIdentityFiles(
             certificatePEM: try text(places.certificate), privateKeyPEM: try text(places.privateKey),
             warnings: warnings)
