@@ -146,6 +146,23 @@ def test_logs_of_an_agent_in_the_background_are_json_lines(lab):
     assert lines[:-1] == written and json.loads(lines[-1]) == {"message": "ready"}
 
 
+def test_the_log_of_an_agent_in_the_background_is_bounded(lab):
+    agent = lab.agent(start=False)
+    agent.run("agent", "start")
+    agent.run("agent", "stop")
+    path = agent.file("agent.log")
+    line = b'{"level":"info","message":"of before","time":"2026-01-01T00:00:00Z"}\n'
+    with open(path, "ab") as log:
+        log.write(line * ((16 << 20) // len(line) + 1))
+    agent.run("agent", "start")
+    agent.run("agent", "stop")
+    with open(path + ".1", "rb") as before, open(path, "rb") as now:
+        before, now = before.read(), now.read()
+    assert line in before and now and line not in now
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert agent.run("logs").stdout == before + now
+
+
 def test_doctor_names_why_the_agent_cannot_start(lab):
     agent = lab.agent(start=False)
     with socket.create_server(("127.0.0.1", int(agent.address.rsplit(":", 1)[1]))):

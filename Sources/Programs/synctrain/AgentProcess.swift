@@ -200,8 +200,9 @@ enum AgentProcess {
         guard let file = FileHandle(forReadingAtPath: path) else { return translated("It wrote no log.") }
         defer { try? file.close() }
         let end = (try? file.seekToEnd()) ?? 0
-        let start = max(offset, end > 4096 ? end - 4096 : 0)
-        guard (try? file.seek(toOffset: min(start, end))) != nil, let bytes = try? file.readToEnd() else {
+        // A file that is shorter than before is another one.
+        let start = max(offset > end ? 0 : offset, end > 4096 ? end - 4096 : 0)
+        guard (try? file.seek(toOffset: start)) != nil, let bytes = try? file.readToEnd() else {
             return translated("It wrote no log.")
         }
         return cause(in: String(decoding: bytes, as: UTF8.self)) ?? translated("It wrote no log.")

@@ -169,7 +169,8 @@ struct SupportBundleWriter {
         } catch is ControlError {
             // Without an agent that answers there is what its files say; `doctor.json` says why it does not.
             contents.configured = try? context.environment.configured(places)
-            contents.log = Self.end(of: places.logFile)
+            let lines = Self.end(of: LogFile.putAside(places.logFile)) + Self.end(of: places.logFile)
+            contents.log = Array(lines.suffix(SupportBundle.logLimit))
         }
         return contents
     }

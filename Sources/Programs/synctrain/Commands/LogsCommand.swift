@@ -31,18 +31,22 @@ struct LogsCommand: RunnableCommand {
         if await UserService.isRunning(context.process.variables) {
             try context.remark(translated("The agent runs under systemd. Its log: \(SystemdUnit.log)"))
         }
-        guard let file = FileHandle(forReadingAtPath: path) else {
+        // Opened before it is printed: the agent may put one aside meanwhile.
+        let files = [LogFile.putAside(path), path].compactMap { FileHandle(forReadingAtPath: $0) }
+        defer { for file in files { try? file.close() } }
+        guard !files.isEmpty else {
             try context.checkSetUp(.invalidConfiguration)
             throw ControlError(
                 .noSuchPath, "\(path): no log. Under systemd, run \(SystemdUnit.log).", path: path)
         }
-        defer { try? file.close() }
         var text = LogFileText(style: context.style, isJSON: global.json)
-        while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
-            if isForPeople || global.json {
-                for line in text.take(chunk) { try context.output.print(line) }
-            } else {
-                try context.output.write(bytes: [UInt8](chunk))
+        for file in files {
+            while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
+                if isForPeople || global.json {
+                    for line in text.take(chunk) { try context.output.print(line) }
+                } else {
+                    try context.output.write(bytes: [UInt8](chunk))
+                }
             }
         }
         if let last = text.rest { try context.output.print(last) }

@@ -41,7 +41,7 @@ enum AgentProgram {
             let file = ConfigurationFile(places)
             let configuration = try file.load()
             let records = RecordRing()
-            let logger = try logger(options, configuration, records)
+            let logger = try logger(options, configuration, records, LogFile(places.log))
             let stopping = StopRequest()
             let network = try DiscoveryNetwork.local()
             let makeDiscovery: DeviceDiscoveryMaker = { device, listening, isKnown in
@@ -193,7 +193,8 @@ enum AgentProgram {
     }
 
     private static func logger(
-        _ options: CommandEnvironment.RunOptions, _ configuration: Configuration, _ records: RecordRing
+        _ options: CommandEnvironment.RunOptions, _ configuration: Configuration, _ records: RecordRing,
+        _ file: LogFile?
     ) throws -> Logger {
         let isTerminal = isatty(STDERR_FILENO) == 1
         let isJSON =
@@ -205,7 +206,7 @@ enum AgentProgram {
         let level = Logger.Level(rawValue: (options.logLevel?.rawValue ?? configuration.log.level.rawValue)) ?? .info
         LoggingSystem.bootstrap { label in
             MultiplexLogHandler([
-                LineLogHandler.standardError(level: level, isJSON: isJSON),
+                LineLogHandler.standardError(level: level, isJSON: isJSON, file: file),
                 LineLogHandler.ring(records, label: label, level: min(level, .info)),
             ])
         }

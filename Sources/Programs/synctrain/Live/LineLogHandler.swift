@@ -25,11 +25,16 @@ struct LineLogHandler: LogHandler {
 
 extension LineLogHandler {
     /// Writes to standard error: for people on a terminal, or one JSON object a line.
-    static func standardError(level: Logger.Level, isJSON: Bool) -> LineLogHandler {
+    ///
+    /// - Parameter file: what standard error is; nil if it is not the agent's log file.
+    static func standardError(level: Logger.Level, isJSON: Bool, file: LogFile?) -> LineLogHandler {
         LineLogHandler(level: level) { event, fields in
             let line = isJSON ? json(event, fields) : text(event, fields)
             // One write for one line: lines of several threads do not mix.
-            Array(line.utf8).withUnsafeBytes { _ = Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            let count = Array(line.utf8).withUnsafeBytes {
+                Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count)
+            }
+            if count > 0 { file?.wrote(count) }
         }
     }
 
