@@ -132,6 +132,12 @@ struct MachineCase: Sendable, CustomTestStringConvertible {
             "service", .note, "The agent does not start automatically after a restart of the machine.",
             "synctrain agent install"
         ) { $0.service?.isEnabled = false },
+        MachineCase(
+            "service", .note, "The agent does not start automatically after a restart of the machine.",
+            "sudo systemctl enable synctrain"
+        ) {
+            $0.service = .init(isInstalled: true, isEnabled: false, isLingering: false, isOfSystem: true)
+        },
         MachineCase("service", .note, "The agent stops when this user logs out.", "loginctl enable-linger") {
             $0.service?.isLingering = false
         },
@@ -153,6 +159,12 @@ struct MachineCase: Sendable, CustomTestStringConvertible {
         #expect(
             Set(well.findings.map(\.area))
                 == [.configuration, .permissions, .space, .clock, .mount, .thumbnails, .system])
+    }
+
+    @Test func theSystemUnitNeedsNoLogin() {
+        var facts = well
+        facts.service = .init(isInstalled: true, isEnabled: true, isLingering: false, isOfSystem: true)
+        #expect(facts.findings == well.findings)
     }
 
     @Test func aDeviceThatIsNotSetUpIsToldHow() {

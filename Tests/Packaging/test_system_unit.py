@@ -43,6 +43,13 @@ def test_it_runs_as_its_account_and_no_more(machine, package):
 pid=$(systemctl show --property=MainPID --value synctrain)
 stat -c %U /proc/$pid >/root/account
 grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$pid/status >/root/rights
+# It is systemd's to restart, and systemd has its log; commands of its account say so.
+fails as synctrain agent restart 2>/root/refused
+grep 'sudo systemctl restart synctrain' /root/refused
+[ "$(systemctl show --property=MainPID --value synctrain)" = "$pid" ]
+fails as synctrain logs 2>/root/logs
+grep 'Its log: sudo journalctl -u synctrain' /root/logs
+as synctrain doctor --verbose --json >/root/doctor || true
 fails nsenter --target $pid --mount touch /usr/here /etc/here
 # What makes thumbnails runs in a sandbox that the unit must allow.
 if command -v bwrap && command -v vips; then
@@ -66,6 +73,8 @@ echo done
     folder = json.loads(read("status"))["folders"][0]
     assert (folder["id"], folder["local"]["files"]) == ("library", 1)
     assert not os.path.lexists(machine.path("/usr/here"))
+    service = [finding for finding in json.loads(read("doctor"))["findings"] if finding["code"] == "service"]
+    assert [finding["message"] for finding in service] == ["The agent starts with the machine."]
 
 
 def test_the_user_unit_can_read_a_folder(machine, package):

@@ -136,11 +136,20 @@ package struct MachineReading: Sendable {
             directories.contains { access("\($0)/\(name)", F_OK) == 0 }
         }
         let unit = "synctrain.service"
+        let account = Self.accountName
+        let isEnabled = isIn([own, "/etc/systemd/user"], "default.target.wants/\(unit)")
+        let isLingering = account.map { isIn(["/var/lib/systemd/linger"], $0) } ?? false
+        // What the Debian package has for a NAS: the unit, and the account that the unit names.
+        let system = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"]
+        if !isEnabled, account == "synctrain", isIn(system, unit) {
+            return MachineFacts.Service(
+                isInstalled: true, isEnabled: isIn(["/etc/systemd/system"], "multi-user.target.wants/\(unit)"),
+                isLingering: isLingering, isOfSystem: true)
+        }
         return MachineFacts.Service(
             isInstalled: isIn(
                 [own, "/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user"], unit),
-            isEnabled: isIn([own, "/etc/systemd/user"], "default.target.wants/\(unit)"),
-            isLingering: Self.accountName.map { isIn(["/var/lib/systemd/linger"], $0) } ?? false)
+            isEnabled: isEnabled, isLingering: isLingering)
     }
 
     private static var accountName: String? {

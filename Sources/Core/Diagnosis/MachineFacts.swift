@@ -83,17 +83,20 @@ package struct MachineFacts: Equatable, Sendable {
         }
     }
 
-    /// How the agent is started by the user's systemd.
+    /// How the agent is started by systemd: the user's, or the system's where the account is that of the system unit.
     package struct Service: Equatable, Sendable {
         package var isInstalled: Bool
         package var isEnabled: Bool
         /// The user's services run while nobody is logged in.
         package var isLingering: Bool
+        /// The system's systemd starts it, which needs no login.
+        package var isOfSystem: Bool
 
-        package init(isInstalled: Bool, isEnabled: Bool, isLingering: Bool) {
+        package init(isInstalled: Bool, isEnabled: Bool, isLingering: Bool, isOfSystem: Bool = false) {
             self.isInstalled = isInstalled
             self.isEnabled = isEnabled
             self.isLingering = isLingering
+            self.isOfSystem = isOfSystem
         }
     }
 

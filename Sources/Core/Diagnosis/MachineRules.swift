@@ -308,9 +308,10 @@ extension MachineFacts {
                     .system, "service", .note,
                     Phrase("The agent does not start automatically after a restart of the machine."),
                     why: Phrase("Nothing is synced until somebody starts it."),
-                    remedy: Phrase("Install it as a service of this user."),
-                    command: "\(program) agent install"))
-        } else if !service.isLingering {
+                    remedy: service.isOfSystem
+                        ? Phrase("Enable the system unit.") : Phrase("Install it as a service of this user."),
+                    command: service.isOfSystem ? "sudo systemctl enable synctrain" : "\(program) agent install"))
+        } else if !service.isLingering, !service.isOfSystem {
             findings.append(
                 DoctorFinding(
                     .system, "service", .note, Phrase("The agent stops when this user logs out."),

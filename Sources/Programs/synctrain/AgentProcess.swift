@@ -55,7 +55,8 @@ enum AgentProcess {
 
     /// Stops the agent if one answers, and starts it again: as the systemd user unit if it runs as that.
     ///
-    /// - Throws: as `startIfNeeded`, before anything is stopped what `init` is for; `timeout` if the agent does not stop.
+    /// - Throws: as `startIfNeeded`, before anything is stopped what `init` is for; `timeout` if the agent does not stop; `failed` if it
+    ///   is for the system's systemd to restart it.
     static func restart(in context: CommandContext, timeout: Duration) async throws -> Start {
         let (places, variables) = (try context.places(), context.process.variables)
         try context.checkSetUp(.invalidConfiguration)
@@ -65,8 +66,22 @@ enum AgentProcess {
             try await waitUntilAnswering(places, connect: context.environment.connect, timeout: timeout)
             return .asUnit
         }
+        guard !isSystemUnit(in: context) else {
+            throw ControlError(
+                .failed,
+                "The agent runs as the system unit \(SystemdUnit.name). Restart it with `sudo systemctl restart synctrain`."
+            )
+        }
         _ = try await stop(in: context, timeout: timeout)
         return try await startIfNeeded(in: context, timeout: timeout)
+    }
+
+    /// Whether the agent runs as the system unit of a NAS, of which this user's systemd knows nothing.
+    static func isSystemUnit(in context: CommandContext) -> Bool {
+        guard let places = try? context.places(), let process = try? context.environment.agentProcess(places),
+            let cgroup = KernelFile.text(at: "/proc/\(process)/cgroup")
+        else { return false }
+        return SystemdUnit.isOfSystemUnit(cgroup: cgroup)
     }
 
     /// Stops the agent if one runs, and returns when it has exited.

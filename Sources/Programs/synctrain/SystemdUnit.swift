@@ -6,6 +6,8 @@ struct SystemdUnit: Equatable {
     static let name = "synctrain.service"
     /// What prints the agent's log.
     static let log = "journalctl --user -u synctrain"
+    /// The same of the system unit that the Debian package has for a NAS.
+    static let systemLog = "sudo journalctl -u synctrain"
 
     /// Absolute path of the program.
     var executable: String
@@ -56,6 +58,11 @@ struct SystemdUnit: Equatable {
 
     /// As of `config/synctrain-mount@.service`.
     static func mountDescription(of folder: String) -> String { "synctrain, all files of the folder \(folder)" }
+
+    /// Whether a process belongs to the system unit, by its /proc/PID/cgroup (cgroups(7)). Pure.
+    static func isOfSystemUnit(cgroup: String) -> Bool {
+        cgroup.split(separator: "\n").contains { $0.hasSuffix("/system.slice/\(name)") }
+    }
 
     /// Whether another unit of that name is there.
     func isOtherwiseInstalled() throws(ControlError) -> Bool {

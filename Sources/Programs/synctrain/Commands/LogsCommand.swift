@@ -28,7 +28,9 @@ struct LogsCommand: RunnableCommand {
         let isForPeople = context.terminal.isOutputTTY && !global.json
         if follow { return isForPeople ? try await followLines(in: context) : try await followEvents(in: context) }
         let path = try context.places().logFile
-        if await UserService.isRunning(context.process.variables) {
+        if AgentProcess.isSystemUnit(in: context) {
+            try context.remark(translated("The agent runs under systemd. Its log: \(SystemdUnit.systemLog)"))
+        } else if await UserService.isRunning(context.process.variables) {
             try context.remark(translated("The agent runs under systemd. Its log: \(SystemdUnit.log)"))
         }
         // Opened before it is printed: the agent may put one aside meanwhile.
@@ -37,7 +39,9 @@ struct LogsCommand: RunnableCommand {
         guard !files.isEmpty else {
             try context.checkSetUp(.invalidConfiguration)
             throw ControlError(
-                .noSuchPath, "\(path): no log. Under systemd, run \(SystemdUnit.log).", path: path)
+                .noSuchPath,
+                "\(path): no log. Under systemd, run \(SystemdUnit.log); for the system unit, \(SystemdUnit.systemLog).",
+                path: path)
         }
         var text = LogFileText(style: context.style, isJSON: global.json)
         for file in files {
