@@ -172,6 +172,42 @@ def test_doctor_names_why_the_agent_cannot_start(lab):
     assert [finding["message"] for finding in findings if finding["code"] == "agent"] == ["The agent is not running."]
 
 
+def test_doctor_names_what_in_the_home_keeps_an_agent_from_starting(lab):
+    agent = lab.agent()
+    agent.stop()
+
+    def causes():
+        findings = json.loads(agent.try_run("doctor", "--json").stdout)["findings"]
+        return [finding["message"] for finding in findings if finding["code"] == "agent"]
+
+    def damaged(name):
+        path = agent.file(name)
+        with open(path, "rb") as file:
+            sound = file.read()
+        with open(path, "r+b") as file:
+            file.write(b"x" * 4096)
+        # What keeps the agent from starting is what `agent start` says.
+        refused = agent.try_run("agent", "start").stderr.decode().partition(": The agent exited at once: ")[2].strip()
+        found = causes()
+        with open(path, "wb") as file:
+            file.write(sound)
+        return refused, found
+
+    for name in ("key.pem", "http.key", "index.sqlite"):
+        refused, found = damaged(name)
+        assert len(found) == 1 and refused and found[0].startswith("The agent is not running and cannot start: " + refused), (refused, found)
+    with contextlib.closing(sqlite3.connect(agent.file("index.sqlite"))) as database, database:
+        database.execute("INSERT INTO grdb_migrations VALUES ('v999')")
+    found = causes()
+    assert len(found) == 1 and "was written by a newer synctrain" in found[0], found
+    agent.run("reset", "index", "--yes")
+    assert causes() == ["The agent is not running."]
+    agent.start()
+    os.remove(agent.socket)
+    found = causes()
+    assert len(found) == 1 and f"process {agent.process.pid} is the agent already" in found[0], found
+
+
 def test_restart_starts_another_process(lab):
     agent = lab.agent()
     assert "The agent is running" in agent.document("agent", "restart")["message"]

@@ -99,9 +99,7 @@ enum AgentProcess {
             try await context.environment.connect(places).call(Endpoints.stop)
         } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
             // Nothing listens; another reason why it cannot be reached is reported as it is.
-            guard let process, process > 0,
-                isAgent(commandLine: KernelFile.bytes(at: "/proc/\(process)/cmdline") ?? [])
-            else { return false }
+            guard let process = unreached(process) else { return false }
             guard kill(process, SIGTERM) == 0 || errno == ESRCH else {
                 throw ControlError(
                     .failed, "The agent (process \(process)) cannot be stopped: \(String(cString: strerror(errno))).")
@@ -109,6 +107,14 @@ enum AgentProcess {
         }
         try await waitForEnd(of: process, places, in: context.environment, timeout: timeout)
         return true
+    }
+
+    /// The process that holds the agent's place, if it is an agent: one that does not answer. Nil if it is none, or not known.
+    static func unreached(_ process: pid_t?) -> pid_t? {
+        guard let process, process > 0,
+            isAgent(commandLine: KernelFile.bytes(at: "/proc/\(process)/cmdline") ?? [])
+        else { return nil }
+        return process
     }
 
     /// Whether a process is `agent run`, by its command line as /proc has it. A command that works on the index meanwhile is not to be

@@ -131,6 +131,33 @@ package final class IndexStore: Sendable {
     /// Whether there is an index, readable or not.
     package static func isThere(path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// Why the index at `path` cannot be opened, as far as reading it shows; nil if nothing does, or if there is none yet. What the
+    /// index has stays as it is, and its schema too.
+    package static func obstacle(path: String) -> IndexStoreError? {
+        guard isThere(path: path) else { return nil }
+        do {
+            try prepareFile(path)
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.label = "IndexStore.obstacle"
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            try queue.read { database in
+                try checkOwner(database, path: path)
+                let applied = try Schema.migrator.appliedIdentifiers(database)
+                if try Schema.migrator.hasBeenSuperseded(database) {
+                    throw IndexStoreError(.newerSchema, path: path)
+                }
+                // One that was never written to has no tables.
+                if !applied.isEmpty { try probe(database) }
+            }
+            return nil
+        } catch {
+            return IndexStoreError.translate(error, path: path) as? IndexStoreError
+                ?? IndexStoreError(.failed, path: path, cause: "\(error)")
+        }
+    }
+
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
     package static func erase(path: String) throws(IndexStoreError) {
         for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {
