@@ -202,8 +202,12 @@ package final class IndexStore: Sendable {
     }
 
     /// Refuses a database that another program wrote, before tables are added to it.
+    ///
+    /// The list of migrations comes to be before the first of them marks the file as ours: a crash or a full disk between the two leaves
+    /// it alone there, and empty.
     private static func checkOwner(_ database: Database, path: String) throws {
-        let tables = try RawStatement(database, "SELECT count(*) FROM sqlite_master")
+        let tables = try RawStatement(
+            database, "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'")
         let tableCount = try tables.first { $0.integer(0) } ?? 0
         let identifier = try RawStatement(database, "PRAGMA application_id")
         let applicationID = try identifier.first { $0.integer(0) } ?? 0
