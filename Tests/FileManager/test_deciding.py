@@ -91,6 +91,15 @@ def test_remarks():
         assert states.remark(free, 200, odd) is None
 
 
+def test_a_command_that_failed_says_why():
+    assert states.complaint(0, "Opened.\n") is None
+    said = "note: of no weight\nsynctrain: No agent answers on /run/agent.sock. Start it.\n\n"
+    assert states.complaint(3, said)[1] == "No agent answers on /run/agent.sock. Start it."
+    assert states.complaint(-1, "")[1] == "`synctrain ui` failed."
+    # It is not on the path of the file manager.
+    assert "synctrain" in states.complaint(-1, "Failed to execute child process “synctrain” (No such file or directory)")[1]
+
+
 MOUNTS = b"""22 1 259:1 / / rw,relatime shared:1 - ext4 /dev/vda rw
 90 22 0:50 / /home/me/My\\040Library rw,nosuid,nodev,relatime shared:9 - fuse.synctrain synctrain:library rw,user_id=1000
 91 22 0:51 / /home/me/odd rw - fuse.synctrain synctrain:a:b\\134c rw

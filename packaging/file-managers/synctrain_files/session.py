@@ -32,7 +32,9 @@ class Session:
 
     def _say(self, item, status, answer):
         self._note(action=item.action, status=status)
-        words = states.remark(item, status, answer)
+        self._tell(states.remark(item, status, answer))
+
+    def _tell(self, words):
         if words is None:
             return
         self._note(title=words[0], text=words[1])
@@ -52,7 +54,8 @@ class Session:
         try:
             process = Gio.Subprocess.new(words, Gio.SubprocessFlags.STDERR_PIPE | Gio.SubprocessFlags.STDOUT_SILENCE)
         except GLib.Error as error:
-            return self._note(command=words, error=error.message)
+            self._note(command=words, error=error.message)
+            return self._tell(states.complaint(-1, error.message))
         return process.communicate_utf8_async(None, None, lambda process, result: self._ended(words, process, result))
 
     def _ended(self, words, process, result):
@@ -60,7 +63,9 @@ class Session:
             _, _, errors = process.communicate_utf8_finish(result)
         except GLib.Error:
             errors = ""
-        self._note(command=words, status=process.get_exit_status() if process.get_if_exited() else -1, errors=errors)
+        status = process.get_exit_status() if process.get_if_exited() else -1
+        self._note(command=words, status=status, errors=errors)
+        self._tell(states.complaint(status, errors or ""))
 
     @staticmethod
     def _later(seconds, call):

@@ -130,6 +130,16 @@ def remark(item, status, answer):
     return None
 
 
+def complaint(status, errors):
+    """What a person is told when the command line of `show` has ended with a status, as `remark`; None if it did what the menu said.
+
+    `errors` is what it printed, or why it could not be started."""
+    if status == 0:
+        return None
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return "Showing in synctrain", lines[-1].removeprefix("synctrain: ") if lines else "`synctrain ui` failed."
+
+
 def size(count):
     """Bytes for people."""
     value, unit = float(count), "B"
