@@ -1,12 +1,15 @@
 """The tray icon: a StatusNotifierItem at a watcher on a session bus of our own."""
 
+import json
 import os
 import shutil
+import sys
 import tempfile
 
 import dbus
 import pytest
 from bus import Browser, Bus
+from harness import read, write
 from process import wait_until
 from tray import ITEM, ITEM_PATH, MENU, PROPERTIES, Tray
 
@@ -111,6 +114,38 @@ def test_a_click_opens_the_page(lab, tray, tmp_path):
     item.click("Open synctrain")
     wait_until(lambda: len(browser.views(agent)) == 3, 20, "the page is opened from the menu", child=agent)
     assert browser.views(agent) == ["/files", "/attention", "/files"]
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv")
+def test_the_page_is_opened_outside_of_the_agents_unit(lab, tray, tmp_path):
+    """As its systemd unit has it: a browser does not work with the rights that the unit leaves. systemd is played by this test."""
+    tray.begin()
+    browser = Browser(tmp_path)
+    runtime, programs, asked = lab.directory("runtime"), lab.directory("programs"), lab.path("asked")
+    write(os.path.join(runtime, "systemd/private"))
+    play = f"""#!{sys.executable}
+import json, os, sys
+words = sys.argv[1:]
+with open({asked!r}, "w") as file:
+    json.dump(words, file)
+program = [word.replace("$$", "$") for word in words[words.index("--") + 1:]]
+os.execv(program[0], program)
+"""
+    write(os.path.join(programs, "systemd-run"), play.encode())
+    agent = lab.agent("laptop", start=False)
+    write(lab.path("wrapper"), f'#!/bin/sh\nexec setpriv --no-new-privs {agent.program} "$@"\n'.encode())
+    for path in (os.path.join(programs, "systemd-run"), lab.path("wrapper")):
+        os.chmod(path, 0o755)
+    agent.program = lab.path("wrapper")
+    agent.variables.update(tray.bus.variables, SYNCTRAIN_OPEN=browser.program, XDG_RUNTIME_DIR=runtime,
+                           PATH=f"{programs}:{os.environ['PATH']}")
+    agent.start()
+    item = shown(tray, agent)
+    item.call(ITEM_PATH, ITEM, "Activate", "ii", 1, 2)
+    wait_until(lambda: len(browser.views(agent)) == 1, 20, "the page is opened", child=agent)
+    options = set(json.loads(read(asked)))
+    # A browser that goes on by itself is not killed with what started it.
+    assert {"--user", "--collect", "--property=KillMode=process"} <= options
 
 
 def test_a_watcher_that_comes_later_and_comes_back(lab, tray):

@@ -1,3 +1,4 @@
+import CLinux
 import ControlAPI
 import Foundation
 import Glibc
@@ -18,7 +19,34 @@ enum OpeningProgram {
     /// Runs a command with the link or file behind its own arguments, and returns when it has ended. What it prints goes to
     /// standard error. Throws `failed` if it ends with another code than 0; a cancellation ends it.
     static func run(_ command: String, _ link: String, variables: [String: String]) async throws {
-        let child = try spawn(["/bin/sh", "-c", "\(command) \"$@\"", "synctrain", link], variables)
+        try await run(shell(command, link), command, link, variables)
+    }
+
+    /// As `run`, for an agent. One that systemd runs as a unit has systemd run the command: what it started itself would be held to the
+    /// unit's rights, with which browsers do not work (MemoryDenyWriteExecute), and would be killed when the unit stops.
+    static func runForAgent(_ command: String, _ link: String, variables: [String: String]) async throws {
+        guard clinux_no_new_privileges() != 0, UserService.isAvailable(variables),
+            let systemdRun = Mounting.find("systemd-run")
+        else { return try await run(command, link, variables: variables) }
+        try await run([systemdRun] + unitArguments(command, link), command, link, variables)
+    }
+
+    private static func shell(_ command: String, _ link: String) -> [String] {
+        ["/bin/sh", "-c", "\(command) \"$@\"", "synctrain", link]
+    }
+
+    /// For systemd-run(1). A browser that the command leaves running stays when the command has ended. Pure.
+    private static func unitArguments(_ command: String, _ link: String) -> [String] {
+        // systemd replaces variables in arguments; `$$` is a `$`.
+        let words = shell(command, link).map { $0.split(separator: "$", omittingEmptySubsequences: false) }
+            .map { $0.joined(separator: "$$") }
+        return ["--user", "--quiet", "--collect", "--wait", "--property=KillMode=process", "--"] + words
+    }
+
+    private static func run(
+        _ words: [String], _ command: String, _ link: String, _ variables: [String: String]
+    ) async throws {
+        let child = try spawn(words, variables)
         let status = try await ChildEnd.status(of: child)
         // The low byte is 0 for a program that ended by itself; its code is above.
         guard status == 0 else {

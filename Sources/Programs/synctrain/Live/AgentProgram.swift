@@ -171,7 +171,7 @@ enum AgentProgram {
                 .failed, "xdg-open is not installed, and SYNCTRAIN_OPEN names no program; use `synctrain ui`.")
         }
         guard let page = try agent.loginPage(showing: view) else { return }
-        try await OpeningProgram.run(command, page, variables: variables)
+        try await OpeningProgram.runForAgent(command, page, variables: variables)
     }
 
     /// Has all threads share two heaps. With one for each, as the C library has it, what many threads allocate and others let go
