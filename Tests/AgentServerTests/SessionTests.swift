@@ -234,6 +234,20 @@ struct SessionRegistryTests {
         try await registry.saveIfChanged()
         #expect(Self.registry(file).session(of: secret) != nil)
     }
+
+    /// A request is admitted by its head; by the time that all of it has come its session may have ended.
+    @Test func whatComesAfterTheEndOfItsSessionIsNotAnswered() async throws {
+        let registry = Self.registry(Box(nil))
+        let secret = try #require(registry.redeem(registry.makeToken()))
+        let session = try #require(registry.session(of: secret))
+        let answers = Box(0)
+        let isAnswered = await registry.during(session, end: {}, { answers.change { $0 += 1 } })
+        #expect(isAnswered)
+        #expect(try await registry.removeAll() == 1)
+        let isAnsweredAfterwards = await registry.during(session, end: {}, { answers.change { $0 += 1 } })
+        #expect(!isAnsweredAfterwards)
+        #expect(answers.current == 1)
+    }
 }
 
 struct SessionCookieTests {

@@ -266,9 +266,10 @@ package struct AgentServer: Service {
             sink.standing.append(("set-cookie", cookie))
         }
         await links.save(logger)
-        await links.sessions.during(session, end: { connection.channel.close(promise: nil) }) { [sink] in
-            await respond(to: request, of: connection, through: sink)
-        }
+        let isAnswered = await links.sessions.during(
+            session, end: { connection.channel.close(promise: nil) },
+            { [sink] in await respond(to: request, of: connection, through: sink) })
+        guard isAnswered else { throw ControlError.notLoggedIn(takesPassword: links.tls != nil) }
     }
 
     private func respond(to request: ControlRequest, of connection: Connection, through sink: ResponseSink) async {

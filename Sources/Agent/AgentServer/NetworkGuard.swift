@@ -74,11 +74,7 @@ struct NetworkGuard: Sendable {
         // A cookie goes with whatever a page of another port of this machine asks, too: the browser says who asks.
         try checkSite(request)
         guard let session = cookie.values(in: request.cookies).lazy.compactMap(session).first else {
-            throw ControlError(
-                .notLoggedIn,
-                takesPassword
-                    ? "This browser is not logged in. Enter the password on the page."
-                    : "This browser is not logged in. Run `synctrain ui` to open the page.")
+            throw ControlError.notLoggedIn(takesPassword: takesPassword)
         }
         if request.method != "GET", request.method != "HEAD" {
             try checkChange(request)
@@ -107,5 +103,16 @@ struct NetworkGuard: Sendable {
                 .noPermission,
                 "Changes need the Origin of the page and the header X-Synctrain: page.")
         }
+    }
+}
+
+extension ControlError {
+    /// - Parameter takesPassword: whether browsers log in with a password.
+    static func notLoggedIn(takesPassword: Bool) -> ControlError {
+        ControlError(
+            .notLoggedIn,
+            takesPassword
+                ? "This browser is not logged in. Enter the password on the page."
+                : "This browser is not logged in. Run `synctrain ui` to open the page.")
     }
 }

@@ -169,20 +169,24 @@ final class SessionRegistry: Sendable {
         }
     }
 
-    /// Runs `work`, and `end` when the session ends before it has.
+    /// Runs `work`, and `end` when the session ends before it has. False, and nothing runs, if the session has ended: a request
+    /// is admitted when its head has come, and all of it may come later.
     func during(
         _ session: SessionTable.ID, end: @escaping @Sendable () -> Void, _ work: () async -> Void
-    ) async {
-        let answer = state.withLock { state in
+    ) async -> Bool {
+        let answer: Int? = state.withLock { state in
+            guard state.table.name(of: session) != nil else { return nil }
             defer { state.nextAnswer += 1 }
             state.answers[session, default: [:]][state.nextAnswer] = end
             return state.nextAnswer
         }
+        guard let answer else { return false }
         await work()
         state.withLock { state in
             state.answers[session]?[answer] = nil
             if state.answers[session]?.isEmpty == true { state.answers[session] = nil }
         }
+        return true
     }
 
     private func secret() -> String {
