@@ -114,6 +114,38 @@ struct PageServerTests {
         }
     }
 
+    /// Who asks for the largest file of the page and reads nothing of it keeps nobody out, and is replaced by who comes next.
+    @Test func whoDoesNotReadThePageKeepsNobodyOut() async throws {
+        let file = try #require(PageFile.named("translations/de.json"))
+        let limits = AgentServer.Limits(requests: 1, requestTime: .minutes(5))
+        try await ServerHarness.run(ScriptedControl(), limits: limits, links: LinkServerTests.endpoint()) { harness in
+            let browser = try await Browser(loggedIn: harness)
+            // With small segments and a small window only a part of the file fits into the sockets.
+            let reader = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+                .channelOption(.tcpOption(.init(rawValue: TCP_MAXSEG)), value: 536)
+                .channelOption(.maxMessagesPerRead, value: 1)
+                .channelOption(.autoRead, value: false)
+                .connect(host: "127.0.0.1", port: browser.port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
+                }
+            try await reader.executeThenClose { inbound, outbound in
+                try await outbound.write(
+                    ByteBuffer(string: "GET /page/\(file.name) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
+                reader.channel.read()
+                var parts = inbound.makeAsyncIterator()
+                var count = try #require(try await parts.next()).readableBytes
+                #expect(try await browser.get("/v1/status").status == 200)
+                #expect(try await browser.get("/").status == 200)
+                try await reader.channel.setOption(.autoRead, value: true).get()
+                while let part = try await parts.next() { count += part.readableBytes }
+                #expect(count < file.bytes.count)
+            }
+        }
+    }
+
     @Test func whoIsLoggedInAsksEverything() async throws {
         let control = ScriptedControl(entries: [Sample.file("a")], content: LinkServerTests.content)
         try await ServerHarness.run(control, links: LinkServerTests.endpoint()) { harness in

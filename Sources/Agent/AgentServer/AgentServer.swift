@@ -28,6 +28,8 @@ package struct AgentServer: Service {
 
         let kind: Kind
         let idle: IdleChannels
+        /// Answers with files of the page, which everybody gets.
+        let pages: IdleChannels
         /// Files that are read: with a session, with a link, with each link.
         let streams = Count()
         let linkStreams = Count()
@@ -37,6 +39,7 @@ package struct AgentServer: Service {
         init(kind: Kind, limits: Limits) {
             self.kind = kind
             idle = IdleChannels(limit: limits.connections)
+            pages = IdleChannels(limit: limits.requests)
         }
 
         /// What a request counts among, and how many of those there may be.
@@ -247,6 +250,12 @@ package struct AgentServer: Service {
     private func respond(
         to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance
     ) async throws {
+        if case .page = request.admission {
+            // Who reads nothing of it keeps nobody else from an answer.
+            let number = entrance.pages.add(connection.channel)
+            defer { entrance.pages.remove(number) }
+            return await respond(to: request, of: connection, through: sink)
+        }
         let (count, limit) = entrance.count(request, limits)
         defer { count.decrement() }
         guard count.increment() <= limit else { throw ControlError.busy(limit) }

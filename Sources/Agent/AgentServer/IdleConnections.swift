@@ -1,8 +1,9 @@
 import NIOCore
 import Synchronization
 
-/// Connections whose request is not complete yet, oldest first. At most `limit`: a new one is always accepted and replaces
-/// the oldest, so that silent connections cannot lock out the user. Pure.
+/// Connections that anybody can open and keep open, oldest first: those whose request is not complete yet, and those that are
+/// sent a file of the page. At most `limit`: a new one is always accepted and replaces the oldest, so that those who send or
+/// read nothing cannot lock out the user. Pure.
 struct IdleConnections<Element> {
     private let limit: Int
     private var connections: [(number: Int, connection: Element)] = []
@@ -18,7 +19,7 @@ struct IdleConnections<Element> {
         return (number, connections.count > limit ? connections.removeFirst().connection : nil)
     }
 
-    /// Removes a connection that has sent its request, or has ended.
+    /// Removes a connection that has sent its request, was answered, or has ended.
     mutating func remove(_ number: Int) { connections.removeAll { $0.number == number } }
 }
 

@@ -2,7 +2,8 @@ import NIOCore
 
 /// How much a server does at once, and how long it waits.
 package struct ServerLimits: Sendable {
-    /// Requests at once on the socket, and as many over TCP besides files; further ones are answered `busy`.
+    /// Requests at once on the socket, and as many over TCP besides files; further ones are answered `busy`. As many are sent a file
+    /// of the page at once; a further one replaces the oldest.
     package var requests: Int
     /// Time for a request to arrive whole.
     package var requestTime: TimeAmount
