@@ -88,6 +88,8 @@ import Testing
         "[[limits.schedule]]\nfrom = \"08:00\"", "[[limits.schedule]]\nfrom = \"08:00\"\nto = \"24:01\"",
         "[[limits.schedule]]\nfrom = \"08:00\"\nto = \"09:00\"\ndays = [\"monday\"]",
         "[[limits.schedule]]\nfrom = \"08:00\"\nto = \"09:00\"\nup = 7",
+        "schedule = [\"mon-fri 08:00-18:00 up=500KiB/s\"]",
+        "schedule = [{ from = \"08:00\", to = \"09:00\" }, 5]",
     ])
     func whatIsNoLimitIsRefusedWithItsLine(_ text: String) {
         let error = #expect(throws: ConfigurationError.self) { try read("[limits]\n" + text) }

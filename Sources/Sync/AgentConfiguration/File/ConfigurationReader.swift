@@ -97,12 +97,11 @@ struct ConfigurationReader {
             usual: TransferLimits.Rates(up: try section.rate("up"), down: try section.rate("down")))
         if let includes = try section.bool("local-network") { limits.includesLocalNetwork = includes }
         guard let schedule = section.value("schedule") else { return limits }
-        guard case .array(let windows) = schedule else {
-            throw section.error(
-                .wrongType, "schedule", Phrase("write each schedule as a block `[[limits.schedule]]`"))
-        }
+        let noBlock = section.error(
+            .wrongType, "schedule", Phrase("write each schedule as a block `[[limits.schedule]]`"))
+        guard case .array(let windows) = schedule else { throw noBlock }
         for node in windows {
-            guard let block = block(node, "[[limits.schedule]]") else { continue }
+            guard let block = block(node, "[[limits.schedule]]") else { throw noBlock }
             limits.windows.append(try window(block))
         }
         return limits
