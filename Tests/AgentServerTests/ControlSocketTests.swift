@@ -94,6 +94,19 @@ struct ControlSocketTests {
         }
     }
 
+    /// Linux takes 107 bytes, and so many may the agent's home bring it to.
+    @Test func theLongestPathIsServed() async throws {
+        try await withTemporaryDirectory { directory in
+            let socket =
+                directory + "/" + String(repeating: "x", count: 107 - directory.utf8.count - "//s.sock".utf8.count)
+                + "/s.sock"
+            try #require(socket.utf8.count == 107)
+            try await ServerHarness(socketPath: socket).serve(ScriptedControl()) {
+                #expect(try await ControlClient(socketPath: socket).call(Endpoints.status) == .sample)
+            }
+        }
+    }
+
     @Test func aPathThatIsTooLongIsRefused() async throws {
         try await withTemporaryDirectory { directory in
             let error = await run(directory + "/" + String(repeating: "x", count: 120) + "/s.sock")

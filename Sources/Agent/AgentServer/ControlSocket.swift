@@ -7,8 +7,11 @@ import NIOCore
 struct ControlSocket: Sendable {
     let path: String
 
-    /// Where the socket is bound before it has its mode and its name.
-    var provisionalPath: String { path + ".new" }
+    /// Where the socket is bound before it has its mode and its name: no longer than `path`, of which Linux takes 107 bytes.
+    var provisionalPath: String {
+        let hasEnding = path.utf8.suffix(5).elementsEqual(".sock".utf8)
+        return String(Substring(path.utf8.dropLast(hasEnding ? 5 : 0))) + ".new"
+    }
     private var lockPath: String { path + ".lock" }
 
     /// The lock, held until released or the process ends.
