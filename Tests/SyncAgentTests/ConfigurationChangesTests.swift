@@ -61,6 +61,28 @@ import Testing
         #expect(world.applied.devices.withLock { $0 } == [["phone"], ["tablet"]])
     }
 
+    /// A pause whose end comes while a change gives it another end.
+    @Test func aPauseThatIsExtendedGoesOn() async throws {
+        let world = try World()
+        world.goOn.open()
+        try await world.changes.edit { _ in
+            [
+                .addDevice(DeviceConfiguration(id: Self.phone, isPaused: true, pausedUntil: 100)),
+                .addFolder(FolderConfiguration(id: FolderID("f"), path: "/f")),
+                .setFolderPaused(FolderID("f"), true, until: 100),
+            ]
+        }
+        let ending = try await world.changes.inTurn { turn in
+            let ending = Task { try await world.changes.endPauses(at: 100) }
+            try await turn.edit([.setDevicePaused(Self.phone, true, until: 200)])
+            return ending
+        }
+        try await ending.value
+        let configuration = world.running.current
+        #expect(configuration.devices.map(\.isPaused) == [true] && configuration.devices.map(\.pausedUntil) == [200])
+        #expect(configuration.folders.map(\.isPaused) == [false])
+    }
+
     @Test func whatGoesWrongIsStillReported() async throws {
         struct Full: Error {}
         await #expect(throws: Full.self) { try await uncancelled { throw Full() } }

@@ -11,7 +11,7 @@ import Testing
 
 /// A pause that has an end ends by the wall clock, whatever becomes of that clock.
 struct PauseEnderTests {
-    /// A folder `f` that is paused until the wall clock says 3,700 seconds, and the edits that ended it.
+    /// A folder `f` that is paused until the wall clock says 3,700 seconds, and whether that was ended.
     private final class World: Sendable {
         let clock = ManualClock()
         let changed = Signal()
@@ -33,8 +33,8 @@ struct PauseEnderTests {
                                 id: FolderID("f"), path: "/f", isPaused: !isOver, pausedUntil: isOver ? nil : 3700)
                         ])
                 },
-                end: { [self] edits in
-                    if !edits.isEmpty { isPaused.withLock { $0 = false } }
+                end: { [self] now in
+                    if now >= 3700 { isPaused.withLock { $0 = false } }
                     ended.notify()
                 }, changed: changed,
                 time: AgentTime(

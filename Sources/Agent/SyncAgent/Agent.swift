@@ -165,7 +165,7 @@ package final class Agent: Service, Sendable {
             file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0, $1) })
         pauses = PauseEnder(
             configuration: { [configuration] in configuration.current },
-            end: { [changes] over in try await changes.edit { _ in over } }, changed: pausesChanged, time: time,
+            end: { [changes] now in try await changes.endPauses(at: now) }, changed: pausesChanged, time: time,
             logger: logger)
         admins = AdminFollower(
             inbox: inbox, localDevice: identity.device, changes: changes, index: index, places: setup.places,

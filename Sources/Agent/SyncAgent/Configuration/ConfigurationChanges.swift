@@ -96,4 +96,10 @@ struct ConfigurationChanges: Sendable {
             throw ControlError(describing: error)
         }
     }
+
+    /// Ends the pauses that are over. One that is given another end while this waits for its turn goes on until then.
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Throws: `ControlError` or `CancellationError`.
+    func endPauses(at now: Int64) async throws { try await edit { $0.pausesOver(at: now).edits } }
 }

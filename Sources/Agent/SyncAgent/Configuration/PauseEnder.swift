@@ -9,8 +9,9 @@ struct PauseEnder: Sendable {
     static let patience: Int64 = 30
 
     let configuration: @Sendable () -> Configuration
-    /// Writes the edits into the configuration. Throws `ConfigurationError`.
-    let end: @Sendable ([ConfigurationEdit]) async throws -> Void
+    /// Ends the pauses that are over at that time, in seconds since 1970, by the configuration as it is then. Throws
+    /// `ConfigurationError`.
+    let end: @Sendable (_ now: Int64) async throws -> Void
     /// Notified when the configuration changes what is paused, or until when.
     let changed: Signal
     let time: AgentTime
@@ -32,7 +33,7 @@ struct PauseEnder: Sendable {
                 continue
             }
             do {
-                try await end(over)
+                try await end(now)
             } catch {
                 logger.error("a pause that is over cannot be ended: \(error)")
                 // The file may be mended meanwhile.
