@@ -200,6 +200,27 @@ import Testing
         }
     }
 
+    /// However it was removed: no admin's offer brings it back until it is added again.
+    @Test(arguments: [true, false]) func aFolderThatIsRemovedIsDeclined(byCommand: Bool) async throws {
+        let home = try await Self.home()
+        try home.file.apply([.removeFolder(Self.docs)])
+        if byCommand { try await IndexReset.forget(folders: [Self.docs], isUnwanted: true, in: home.places) }
+        try await home.withAgent { agent in
+            let declined = try await agent.index.declinedFolders()
+            #expect(declined == [Self.docs])
+        }
+        try home.file.apply([home.folder(Self.docs, [])])
+        try await IndexReset.forget(folders: [Self.docs], in: home.places)
+        try await home.withAgent { agent in
+            let before = try await agent.index.declinedFolders()
+            #expect(before == [])
+            try home.file.apply([.removeFolder(Self.docs)])
+            _ = try await agent.changes.inTurn { try await $0.reload(isConfirmed: false) }
+            let after = try await agent.index.declinedFolders()
+            #expect(after == [Self.docs])
+        }
+    }
+
     @Test func sharingThatEndsTakesTheAnnouncementsAlong() async throws {
         let home = try await Self.home()
         try await home.withAgent { agent in

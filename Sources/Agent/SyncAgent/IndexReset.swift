@@ -20,9 +20,10 @@ package enum IndexReset {
     /// one that was just added: the next start would take that for the new one's, and what is missing for deleted. An agent that runs
     /// by now, or an index that is not there, has nothing to forget. The rows of a folder go with the next start.
     ///
+    /// - Parameter isUnwanted: whether the user removed the folders: then no admin's offer brings them back.
     /// - Throws: `IndexStoreError`; `ConfigurationError` if the lock of the agent cannot be taken; `CancellationError`.
     package static func forget(
-        folders: [FolderID] = [], devices: [DeviceID] = [], in places: AgentPlaces
+        folders: [FolderID] = [], isUnwanted: Bool = false, devices: [DeviceID] = [], in places: AgentPlaces
     ) async throws {
         guard IndexStore.isThere(path: places.index) else { return }
         let lock: AgentLock
@@ -34,7 +35,10 @@ package enum IndexReset {
         }
         defer { withExtendedLifetime(lock) {} }
         let index = try IndexStore.open(path: places.index)
-        for folder in folders { try await index.beginRemoval(of: folder) }
+        for folder in folders {
+            try await index.setDeclined(folder, isUnwanted)
+            try await index.beginRemoval(of: folder)
+        }
         for device in devices { try await index.dropDevice(device) }
         try index.close()
     }

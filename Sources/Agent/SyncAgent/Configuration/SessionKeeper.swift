@@ -126,7 +126,11 @@ struct SessionKeeper: Sendable {
                 known: try await index.knownDevices(), seen: Set(try await index.lastSeen().keys), in: configuration,
                 added: reason.added, trust)
             warn(of: leftovers)
-            for folder in leftovers.folders { try await index.beginRemoval(of: folder) }
+            for folder in leftovers.folders {
+                // It was removed by its user, in an editor perhaps: no admin's offer brings it back.
+                if !reason.added.contains(folder) { try await index.setDeclined(folder, true) }
+                try await index.beginRemoval(of: folder)
+            }
             if reason == .start || !leftovers.folders.isEmpty { tasks.start { await finishRemovals() } }
             for share in leftovers.shares {
                 if let folder = folders.folder(share.folder) {

@@ -49,10 +49,9 @@ struct AdminFollower: Sendable {
         guard let word = inbox.take(from: admin) else { return }
         let config = word.config
         do {
-            let declined = try await index.declinedFolders()
             var edits: [ConfigurationEdit] = []
             try await changes.inTurn { turn in
-                let configuration = turn.current
+                let (configuration, declined) = (turn.current, try await index.declinedFolders())
                 let introductions = Introductions(
                     admin: admin, localDevice: localDevice, configuration: configuration)
                 let decided = try Self.edits(for: word, from: admin, of: localDevice, configuration)

@@ -230,7 +230,7 @@ extension CommandEnvironment {
         case .removeFolder(let id):
             let folder = try configuration.folder(FolderID(id)).id
             try file.apply(.removeFolder(folder))
-            try await IndexReset.forget(folders: [folder], in: places)
+            try await IndexReset.forget(folders: [folder], isUnwanted: true, in: places)
         }
     }
 }
