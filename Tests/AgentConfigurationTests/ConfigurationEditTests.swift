@@ -276,6 +276,12 @@ import Testing
         }
         #expect(error?.code == .duplicate)
         #expect(try edited(text, .renameDevice(testDevice(1), name: "nas")) == text)
+        func name(_ text: String) -> ConfigurationEdit {
+            .set(.device(testDevice(2)), [SettingAssignment("name", .text(text))])
+        }
+        let setting = #expect(throws: ConfigurationError.self) { try edited(text, name("nas")) }
+        #expect(setting?.code == .duplicate)
+        #expect(try edited(text, name("other")) != text)
     }
 
     @Test func wrongEditsAreRefused() throws {

@@ -66,11 +66,8 @@ extension ConfigurationEdit {
             changed.devices.append(device)
             changed.ignored.devices.set(device.id, false)
         case .renameDevice(let id, let name):
-            // A name that two devices have names neither of them.
-            guard name.isEmpty || !configuration.devices.contains(where: { $0.id != id && $0.name == name }) else {
-                throw ConfigurationError(.duplicate, "another device has the name `\(name)`; choose another one")
-            }
             changed.devices[try configuration.index(of: id)].name = name
+            try changed.checkName(of: id)
         case .setAddresses(let id, let addresses):
             let index = try configuration.index(of: id)
             changed.devices[index].addresses = addresses
@@ -132,7 +129,11 @@ extension ConfigurationEdit {
         case .setDeviceIgnored(let id, let isIgnored): changed.ignored.devices.set(id, isIgnored)
         case .setFolderIgnored(let folder, let isIgnored): changed.ignored.folders.set(folder, isIgnored)
         case .setNetwork(let setting, let isOn): changed[keyPath: setting.isOn] = isOn
-        case .set(let target, let assignments): try changed.assign(assignments, to: target)
+        case .set(let target, let assignments):
+            try changed.assign(assignments, to: target)
+            if case .device(let id) = target, assignments.contains(where: { $0.key == "name" }) {
+                try changed.checkName(of: id)
+            }
         case .removeFolder(let id):
             changed.folders.remove(at: try configuration.index(of: id))
         }
@@ -145,6 +146,14 @@ extension ConfigurationEdit {
 }
 
 extension Configuration {
+    /// A name that two devices have names neither of them.
+    fileprivate func checkName(of id: DeviceID) throws(ConfigurationError) {
+        let name = try device(id.description).name
+        guard name.isEmpty || !devices.contains(where: { $0.id != id && $0.name == name }) else {
+            throw ConfigurationError(.duplicate, "another device has the name `\(name)`; choose another one")
+        }
+    }
+
     fileprivate func index(of id: DeviceID) throws(ConfigurationError) -> Int {
         let device = try device(id.description)
         return devices.firstIndex { $0.id == device.id } ?? devices.startIndex
