@@ -61,6 +61,17 @@ import Testing
         #expect(failure { try file.apply(.removeDevice(testDevice(1))) }?.code == .missing)
     }
 
+    /// `init` makes none for a device that has an identity, so it is no advice; an empty file is a configuration.
+    @Test(arguments: ["cert.pem", "key.pem"])
+    func whereTheFileIsLostItIsNotToBeInitialised(identity: String) throws {
+        try directory.write("x", to: identity)
+        let error = failure { _ = try file.load() }
+        #expect(error?.code == .missing)
+        #expect(error?.message.contains("synctrain init") == false && error?.message.contains("backup") == true)
+        try directory.write("", to: "config.toml")
+        #expect(try file.load().devices == [])
+    }
+
     /// Whoever edits can look at what the file says before, and leave it.
     @Test func aCheckEndsAnEdit() throws {
         try file.create(edits: [.addDevice(DeviceConfiguration(id: testDevice(1), name: "nas"))])

@@ -7,12 +7,15 @@ package struct ConfigurationFile: Sendable {
     /// Absolute.
     package let path: String
     private let reader: ConfigurationReader
+    /// Of the device that it is of.
+    private let identityFiles: [String]
 
     /// `hostName` names this device where the file does not.
     package init(_ places: AgentPlaces, hostName: String = ConfigurationFile.systemHostName()) {
         path = places.configurationFile
         reader = ConfigurationReader(
             file: places.configurationFile, userHome: places.userHome, hostName: hostName)
+        identityFiles = [places.certificate, places.privateKey]
     }
 
     /// What the file says. Throws `missing` if there is none; every other error names the line and what to write.
@@ -76,8 +79,13 @@ package struct ConfigurationFile: Sendable {
 
     private func text() throws(ConfigurationError) -> ConfigurationText {
         guard let bytes = try StoredFile.read(path, byteLimit: ConfigurationLimits.byteCount) else {
+            // `init` leaves a device alone that has an identity.
+            let isLost = identityFiles.contains { access($0, F_OK) == 0 }
             throw ConfigurationError(
-                .missing, "no configuration; create one with `synctrain init`", file: path)
+                .missing,
+                isLost
+                    ? "the configuration of this device is missing; restore it from a backup, or create an empty file for the defaults"
+                    : "no configuration; create one with `synctrain init`", file: path)
         }
         return try ConfigurationText(bytes, reader: reader)
     }
