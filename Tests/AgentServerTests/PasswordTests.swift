@@ -1,6 +1,7 @@
 import ControlAPI
 import Cryptography
 import LinkSecurity
+import Logging
 import NIOCore
 import Testing
 
@@ -72,6 +73,14 @@ struct PasswordTests {
         #expect(try await gate.check("correct horse", from: .init(address: [10, 0, 0, 2])) { 1 } == 1)
         now.change { $0 = 2 }
         #expect(try await gate.check("correct horse", from: Self.source) { 1 } == 1)
+    }
+
+    /// Who is blocked may try as often as they like, and the log has no bound.
+    @Test(
+        arguments: [(.noPermission, .warning), (.loginBlocked, .debug), (.busy, nil)]
+            as [(ControlError.Code, Logger.Level?)])
+    func attemptsAreLoggedAndWhatComesTooSoonIsNot(code: ControlError.Code, level: Logger.Level?) {
+        #expect(PasswordGate.logLevel(of: ControlError(code, "x")) == level)
     }
 
     @Test func whatCannotBeStoredIsNotSet() async throws {

@@ -89,8 +89,8 @@ extension ControlResponder {
         do throws(ControlError) {
             secret = try await links.logIn(login.password, from: request.source)
         } catch {
-            if error.code == .noPermission || error.code == .loginBlocked {
-                logger.warning("A login with the password from \(from) was refused: \(error)")
+            if let level = PasswordGate.logLevel(of: error) {
+                logger.log(level: level, "A login with the password from \(from) was refused: \(error)")
             }
             throw error
         }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Cryptography
+import Logging
 import NIOPosix
 import Synchronization
 
@@ -107,6 +108,16 @@ final class PasswordGate: Sendable {
             return try await NIOThreadPool.singleton.runIfActive(make)
         } catch {
             throw ControlError(asControl: error)
+        }
+    }
+
+    /// At which level a refused login is logged; nil for none. Attempts are bounded. What comes too soon for one is not, and would
+    /// fill the disk.
+    static func logLevel(of error: ControlError) -> Logger.Level? {
+        switch error.code {
+        case .noPermission: .warning
+        case .loginBlocked: .debug
+        default: nil
         }
     }
 

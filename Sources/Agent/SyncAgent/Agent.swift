@@ -57,6 +57,7 @@ package final class Agent: Service, Sendable {
     private let admins: AdminFollower
     private let partials = PartialBlocks()
     private let strangers = Mutex(StrangerSlots())
+    private let strangerLog = Mutex(StrangerLog())
 
     /// Opens identity, index and cache and makes the folders; nothing is listened on or dialled before `listen` and
     /// `run`. Throws `ConfigurationError`, `IndexStoreError` or another error with a message for people.
@@ -334,6 +335,9 @@ package final class Agent: Service, Sendable {
         _ = await session.run(owner: owner)
         // It may have been added meanwhile.
         guard devices.device(link.peer) == nil else { return }
+        guard strangerLog.withLock({ $0.names(link.peer, at: setup.time.monotonic()) }) else {
+            return setup.logger.debug("unknown device \(link.peer) from \(link.information.remoteAddress)")
+        }
         setup.logger.info(
             "unknown device \(link.peer) from \(link.information.remoteAddress); to add it: synctrain device add \(link.peer)"
         )
