@@ -170,7 +170,7 @@ package final class Agent: Service, Sendable {
             logger: logger)
         admins = AdminFollower(
             inbox: inbox, localDevice: identity.device, changes: changes, index: index, places: setup.places,
-            logger: logger)
+            exceededQuota: { devices.device($0)?.state.exceededQuota }, time: time, logger: logger)
         for warning in files.warnings { logger.warning("\(warning)") }
         LoginPage.removeAll(in: setup.places.runtimeDirectory)
         try await sessions.apply(loaded, .start)

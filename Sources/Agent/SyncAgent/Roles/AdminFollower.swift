@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import IndexStore
 import LinkRules
@@ -11,16 +12,30 @@ struct AdminFollower: Sendable {
     let changes: ConfigurationChanges
     let index: IndexStore
     let places: AgentPlaces
+    /// The quota that a device went over, for which it is paused; nil if it is not.
+    let exceededQuota: @Sendable (DeviceID) -> DeviceQuota?
+    let time: AgentTime
     let logger: Logger
+
+    /// After so long a pause is tried again that could not be written.
+    private static let patience = Duration.seconds(60)
 
     /// Runs until cancelled.
     func run() async {
-        for await news in inbox.news {
-            switch news {
-            case .introduction(let admin): await follow(admin)
-            case .distrust(let folder, let device): await distrust(folder, device)
-            case .exceeded(let device, let quota): await pause(device, over: quota)
+        await withDiscardingTaskGroup { group in
+            for await news in inbox.news {
+                switch news {
+                case .introduction(let admin): await follow(admin)
+                case .distrust(let folder, let device): await distrust(folder, device)
+                case .exceeded(let device, let quota):
+                    if await pause(device, over: quota) { continue }
+                    group.addTask {
+                        try? await time.clock.sleep(for: Self.patience)
+                        inbox.putPause(device, over: quota)
+                    }
+                }
             }
+            group.cancelAll()
         }
     }
 
@@ -34,14 +49,19 @@ struct AdminFollower: Sendable {
         }
     }
 
-    /// Writes into the configuration that a device is paused. It is already; where that cannot be written, until the agent ends.
-    private func pause(_ device: DeviceID, over quota: DeviceQuota) async {
+    /// Writes into the configuration that a device is paused. It is already; but until it is written, nobody can resume it. False if
+    /// it cannot be written.
+    private func pause(_ device: DeviceID, over quota: DeviceQuota) async -> Bool {
+        // It may have been removed or resumed since the last try.
+        guard exceededQuota(device) == quota else { return true }
         do {
             try await changes.edit { configuration in
                 configuration.devices.contains { $0.id == device } ? [.pauseDevice(device, over: quota)] : []
             }
+            return true
         } catch {
             logger.error("cannot write to the configuration that \(device.shortID) is paused: \(error)")
+            return false
         }
     }
 
