@@ -61,13 +61,13 @@ import Testing
         #expect(failure { try file.apply(.removeDevice(testDevice(1))) }?.code == .missing)
     }
 
-    /// `init` makes none for a device that has an identity, so it is no advice; an empty file is a configuration.
+    /// `init` makes one without devices and folders; a backup has them. An empty file is a configuration.
     @Test(arguments: ["cert.pem", "key.pem"])
-    func whereTheFileIsLostItIsNotToBeInitialised(identity: String) throws {
+    func whereTheFileIsLostABackupComesFirst(identity: String) throws {
         try directory.write("x", to: identity)
         let error = failure { _ = try file.load() }
         #expect(error?.code == .missing)
-        #expect(error?.message.contains("synctrain init") == false && error?.message.contains("backup") == true)
+        #expect(error?.message.contains("is missing; restore it from a backup, or") == true)
         try directory.write("", to: "config.toml")
         #expect(try file.load().devices == [])
     }

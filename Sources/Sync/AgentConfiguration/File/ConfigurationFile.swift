@@ -84,7 +84,7 @@ package struct ConfigurationFile: Sendable {
             throw ConfigurationError(
                 .missing,
                 isLost
-                    ? "the configuration of this device is missing; restore it from a backup, or create an empty file for the defaults"
+                    ? "the configuration of this device is missing; restore it from a backup, or create one without devices and folders with `synctrain init`"
                     : "no configuration; create one with `synctrain init`", file: path)
         }
         return try ConfigurationText(bytes, reader: reader)
