@@ -240,6 +240,25 @@ struct CommandWordTests {
         }
     }
 
+    /// Options and `key=value` are one change, so that all of it is made or none.
+    @Test func optionsAndSettingsOfADeviceAreOneChange() async {
+        let control = ScriptedControl()
+        let result = await Scene(control: control).run([
+            "device", "set", "nas", "--no-introducer", "--allowed-networks", "10.0.0.0/8", "--up", "2MiB/s",
+            "--connections", "0", "paused=true",
+        ])
+        #expect(result.code == 0)
+        let change = SettingsChange(
+            device: "nas",
+            settings: [
+                SettingInput(key: "introducer", value: "false"),
+                SettingInput(key: "allowed-networks", values: ["10.0.0.0/8"]),
+                SettingInput(key: "up", value: "2097152"), SettingInput(key: "connections"),
+                SettingInput(key: "paused", value: "true"),
+            ])
+        #expect(control.asked == ["\(change)"])
+    }
+
     static let edits: [([String], String)] = [
         (["device", "add", "DDDDDDD-E", "--name", "box"], "Added device box (DDDDDDD). "),
         (["device", "add", "aaaaaaab", "--name", "box"], "Device nas is already known: its name is now box."),

@@ -68,16 +68,23 @@ struct DeviceSetCommand: RunnableCommand {
         }
     }
 
+    /// What the options say, as settings.
+    private var options: [SettingInput] {
+        [
+            introducer.map { SettingInput(key: "introducer", value: String($0)) },
+            skipIntroductionRemovals.map { SettingInput(key: "skip-introduction-removals", value: String($0)) },
+            change.allowedNetworks.map { SettingInput(key: "allowed-networks", values: $0) },
+            up.map { SettingInput(key: "up", value: String($0)) },
+            down.map { SettingInput(key: "down", value: String($0)) },
+            connections.map { SettingInput(key: "connections", value: $0 == 0 ? nil : String($0)) },
+        ].compactMap { $0 }
+    }
+
     func execute(in context: CommandContext) async throws {
-        // First: a new name is not the one that was given.
-        if !change.isEmpty {
-            // What `key=value` has changed is said setting by setting, in the one document that --json allows.
-            try await settings.isEmpty ? context.perform(.setDevice(change)) : context.edit(.setDevice(change))
-        }
-        if !settings.isEmpty {
-            let inputs = try await context.inputs(settings, .device, of: device)
-            try await context.change(SettingsChange(device: device, settings: inputs), of: device)
-        }
+        guard !settings.isEmpty else { return try await context.perform(.setDevice(change)) }
+        // With the options in one change: all of it or none.
+        let inputs = try await context.inputs(settings, .device, of: device)
+        try await context.change(SettingsChange(device: device, settings: options + inputs), of: device)
     }
 
     private static func rate(_ text: String) throws -> Int64 {
