@@ -102,7 +102,8 @@ struct ControlSocketTests {
                 + "/s.sock"
             try #require(socket.utf8.count == 107)
             try await ServerHarness(socketPath: socket).serve(ScriptedControl()) {
-                #expect(try await ControlClient(socketPath: socket).call(Endpoints.status) == .sample)
+                let alive = try await ControlClient(socketPath: socket).call(Endpoints.status)
+                #expect(alive == .sample)
             }
         }
     }
