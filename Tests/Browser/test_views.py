@@ -729,6 +729,42 @@ def test_a_conflict_is_resolved(page, laptop, two, module_lab):
                    what=f"the answer is in {root}")
 
 
+def test_names_that_turn_the_writing_are_seen_in_all_views(page, laptop, two, module_lab):
+    """A name and a label with U+202E pass for others nowhere: neither in what is read nor in what is spoken."""
+    nas, name = two[1], "bill\u202efdp.exe"
+    laptop.run("folder", "set", "photos", "label=pic\u202eserut")
+    try:
+        conflict(module_lab, laptop, nas, name, b"mine\n", b"theirs\n")
+        for view, expected in (("attention", "bill⟨202E⟩fdp.exe"), ("activity", "bill⟨202E⟩fdp.exe"), ("devices", "pic⟨202E⟩serut"),
+                               ("settings", "pic⟨202E⟩serut"), ("files", "pic⟨202E⟩serut")):
+            page.go(view)
+            page.wait_text("#view", expected)
+            assert turned(page) == []
+        page.go("attention")
+        selector = card(page, "conflict", name)
+        page.choose("More actions for bill⟨202E⟩fdp.exe", "Keep mine", within=selector)
+        page.wait_text("dialog[open] h2", "Keep mine of bill⟨202E⟩fdp.exe?")
+        assert turned(page) == []
+        page.answer("Cancel")
+        page.click("Keep both", within=selector)
+        page.wait_text("#notices", "the other is now bill⟨202E⟩fdp")
+        assert turned(page) == []
+    finally:
+        laptop.run("folder", "set", "photos", "label=")
+
+
+def turned(page):
+    """Texts, and attributes that are shown or spoken, in which something turns the direction of writing."""
+    return page.script("""
+        const found = [], turns = /[\\u202a-\\u202e\\u2066-\\u2069]/;
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) if (turns.test(walk.currentNode.data)) found.push(walk.currentNode.data);
+        for (const element of document.body.querySelectorAll("[title], [aria-label], [alt], [placeholder]")) {
+            for (const name of ["title", "aria-label", "alt", "placeholder"]) if (turns.test(element.getAttribute(name))) found.push(`${name}: ${element.getAttribute(name)}`);
+        }
+        return found;""")
+
+
 def test_pictures_in_conflict_are_both_kept(page, laptop, two, module_lab):
     nas = two[1]
     conflict(module_lab, laptop, nas, "Lisbon/tiles.png", picture(1), picture(2))

@@ -1,5 +1,6 @@
 // What moves, what is done, what happened, and what is in the way.
 import { h, when } from "./dom.js";
+import { shown as readable } from "./files-names.js";
 import { mountsSection } from "./mounts.js";
 import { readySection } from "./ready.js";
 import { act, choice, draw, isFailed, isHalted, poll, section, soon, stateName, transportName, trouble } from "./parts.js";
@@ -74,11 +75,11 @@ export function mount(root, app) {
     return h("li", { class: "transfer", "data-path": path },
       h("div", { class: "line" },
         h("span", { class: "main-text" }, h("span", { class: "tag" }, isComing ? t.as("direction")`in` : t.as("direction")`out`), " ",
-          h("a", { href: app.address("files", folder, ...path.split("/")), "data-key": key }, path),
+          h("a", { href: app.address("files", folder, ...path.split("/")), "data-key": key }, h("bdi", {}, readable(path))),
           h("span", { class: "quiet" }, " ", t`in ${app.folderName(folder)}`)),
         h("span", { class: "numbers" }, t`${bytes(done)} of ${bytes(size)}`,
           left !== undefined && left !== null ? `, ${t`${duration(left)} left`}` : "")),
-      h("progress", { max: Math.max(1, size), value: Math.min(done, size), "aria-label": path }),
+      h("progress", { max: Math.max(1, size), value: Math.min(done, size), "aria-label": readable(path) }),
       rows.filter((row) => row.device).map((row) => h("div", { class: "numbers" },
         wayOf(isComing, app.deviceName(row.device), row.transport && transportName(row.transport)), `: ${bytes(row.bytesDone)}, ${rate(row.bytesPerSecond)}`)),
       rows.every((row) => !row.device) && h("div", { class: "numbers" }, t`waiting for a device`));
@@ -119,7 +120,7 @@ export function mount(root, app) {
     const chosen = filter.value;
     draw(filter, status.folders.map(({ id, label }) => [id, label]), () => [
       h("option", { value: "" }, t`all folders`),
-      status.folders.map((folder) => h("option", { value: folder.id, selected: folder.id === chosen }, folder.label || folder.id)),
+      status.folders.map((folder) => h("option", { value: folder.id, selected: folder.id === chosen }, readable(folder.label || folder.id))),
     ]);
   });
 
@@ -157,10 +158,10 @@ export function mount(root, app) {
       if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, t`No folders or devices yet.`);
       return h("ul", { class: "plain" },
         status.folders.map((folder) => h("li", { class: "line", "data-folder": folder.id },
-          h("span", { class: "main-text" }, h("strong", {}, folder.label || folder.id), " ",
+          h("span", { class: "main-text" }, h("strong", {}, app.folderName(folder.id)), " ",
             h("span", { class: `tag ${isFailed(folder) ? "bad" : folder.state === "idle" ? "good" : ""}` }, stateName(folder.state)),
             h("div", { class: "quiet" }, folderText(folder), h("span", { class: "speed", "data-speed": folder.id }))),
-          rest("folder", folder.label || folder.id, folder.state === "paused", (paused) => pause({ folders: [folder.id], paused })))),
+          rest("folder", app.folderName(folder.id), folder.state === "paused", (paused) => pause({ folders: [folder.id], paused })))),
         status.devices.map((device) => h("li", { class: "line", "data-device": device.id },
           h("span", { class: "main-text" }, h("strong", {}, app.deviceName(device.id)), " ",
             h("span", { class: `tag ${device.connected ? "good" : ""}` },
@@ -207,7 +208,7 @@ export function mount(root, app) {
       if (list.length === 0) return h("p", { class: "quiet" }, t`No changes recorded yet.`);
       return [h("ul", { class: "plain changes" }, list.map((change) => h("li", { class: "line" },
         h("span", { class: "main-text" }, h("span", { class: "tag" }, changeWords[change.what] ?? change.what), " ", changed(change)),
-        h("span", { class: "quiet" }, change.local ? t`here` : change.name || change.device ? t`by ${change.name || change.device}` : "",
+        h("span", { class: "quiet" }, change.local ? t`here` : change.name || change.device ? t`by ${readable(change.name || change.device)}` : "",
           change.local || change.name || change.device ? ", " : "", when(change.time))))),
       list.length >= shown && shown < 10000 && h("div", { class: "tools" },
         act(t`Show more`, () => { shown = Math.min(10000, shown * 2); loadChanges(); }, { "data-key": "more" }))];
@@ -217,9 +218,9 @@ export function mount(root, app) {
   function changed(change) {
     const place = h("span", { class: "quiet" }, " ", t`in ${app.folderName(change.folder)}`);
     if (change.what === "many") return [plural(change.count, "{1} name changed at once", "{1} names changed at once"), place];
-    const name = change.what === "deleted" ? h("span", {}, change.path)
-      : h("a", { href: app.address("files", change.folder, ...change.path.split("/")) }, change.path);
-    return [change.from && `${change.from} → `, name, place];
+    const name = change.what === "deleted" ? h("bdi", {}, readable(change.path))
+      : h("a", { href: app.address("files", change.folder, ...change.path.split("/")) }, h("bdi", {}, readable(change.path)));
+    return [change.from && [h("bdi", {}, readable(change.from)), " → "], name, place];
   }
 
   const stopEvents = app.onEvent((event) => {
@@ -273,11 +274,12 @@ function jobClass(job) { return { done: "good", failed: "bad", cancelled: "warn"
 function jobText(job) {
   if (job.error) return said(job.error.message, job.error.text);
   const { progress } = job;
+  const path = readable(progress?.path ?? "");
   if (job.state !== "running" || !progress) return "";
   if (progress.bytesTotal) {
-    return `${progress.path ?? ""} ${t`${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}`}, ${rate(progress.bytesPerSecond)}`.trim();
+    return `${path} ${t`${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}`}, ${rate(progress.bytesPerSecond)}`.trim();
   }
-  return progress.path ?? "";
+  return path;
 }
 
 function folderText(folder) {
@@ -316,7 +318,7 @@ export function troubles(status, app) {
   }
   if (status.bluetooth?.remedy) list.push({ what: "Bluetooth", message: said(status.bluetooth.message, status.bluetooth.text), remedy: said(status.bluetooth.remedy, status.bluetooth.remedyText) });
   for (const folder of status.folders) {
-    const what = folder.label || folder.id;
+    const what = app.folderName(folder.id);
     if (folder.message) list.push({ what, message: said(folder.message, folder.text), link: isHalted(folder) ? ["attention"] : undefined });
     for (const wait of folder.waits ?? []) {
       if (wait.reason === "paused" || wait.reason === "halted" && folder.message) continue;
@@ -325,7 +327,7 @@ export function troubles(status, app) {
     if (folder.watch && ["partial", "failed"].includes(folder.watch.state)) {
       list.push({ what, message: said(folder.watch.message, folder.watch.text) ?? t`Not all changes are noticed immediately; the next scan finds them.` });
     }
-    for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${problem.path}`, message: said(problem.message, problem.text) });
+    for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${readable(problem.path)}`, message: said(problem.message, problem.text) });
     const rest = folder.errors - (folder.problems ?? []).length;
     if (folder.problems?.length && rest > 0) list.push({ what, message: plural(rest, "and {1} more name with problems", "and {1} more names with problems") });
   }

@@ -1,6 +1,7 @@
 // The page: which view is shown, what all views know, and how anything is said or asked.
 import * as api from "./api.js";
 import { button, h, icon, replace } from "./dom.js";
+import { shown as readable } from "./files-names.js";
 import { poll } from "./parts.js";
 import { spaceBar } from "./space.js";
 import { language } from "./language.js";
@@ -39,27 +40,29 @@ export const app = {
   address,
   /** Says a thing that happened: to screen readers, and for a while below; `undo` takes it back, where that can be done. */
   say(text, undo) {
-    document.getElementById("said").textContent = undo ? t`${text} It can be undone.` : text;
-    notice(text, "info", undo ? 20_000 : 6000, undo);
+    const words = lines(text);
+    document.getElementById("said").textContent = undo ? t`${words} It can be undone.` : words;
+    notice(words, "info", undo ? 20_000 : 6000, undo);
   },
   /** Shows an error and what to do, until it is closed. */
   fail(error) {
     if (error.name === "AbortError" || error.status === 401) return;
-    notice(error.message, "error");
+    notice(lines(error.message), "error");
   },
   /** Runs what may fail, and shows why it did. */
   async attempt(work) {
     try { return await work(); } catch (error) { app.fail(error); return undefined; }
   },
   ask,
-  /** The name of a device, if the status has one, else the beginning of its id. */
+  /** The name of a device as it may be shown, if the status has one, else the beginning of its id. */
   deviceName(id) {
     if (!id) return "";
     if (app.status?.device === id) return t`this device`;
-    return app.status?.devices.find((device) => device.id === id)?.name || id.slice(0, 7);
+    return readable(app.status?.devices.find((device) => device.id === id)?.name || id.slice(0, 7));
   },
+  /** The same of a folder, or its id. */
   folderName(id) {
-    return app.status?.folders.find((folder) => folder.id === id)?.label || id;
+    return readable(app.status?.folders.find((folder) => folder.id === id)?.label || id);
   },
 };
 
@@ -86,7 +89,7 @@ function address(view, ...parts) {
  */
 function ask({ title, body, choices }) {
   return new Promise((resolve) => {
-    const heading = h("h2", { id: "question" }, title);
+    const heading = h("h2", { id: "question" }, readable(title));
     const dialog = h("dialog", { "aria-labelledby": "question" }, heading, h("div", { class: "body" }, body));
     const finish = (value) => { dialog.close(); dialog.remove(); resolve(value); };
     dialog.append(h("div", { class: "choices" }, choices.map(({ label, value, kind }) =>
@@ -103,6 +106,9 @@ function ask({ title, body, choices }) {
     (dialog.querySelector("[autofocus]") ?? dialog.querySelector(".choices button"))?.focus();
   });
 }
+
+/** What is said, with the names in it as they may be shown. */
+function lines(text) { return text.split("\n").map(readable).join("\n"); }
 
 function notice(text, kind, time, undo) {
   const notices = document.getElementById("notices");

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { conflicts } from "./conflicts.js";
 import { extraneous } from "./extraneous.js";
+import { shown } from "./files-names.js";
 import { freeSpace } from "./files-space.js";
 import { moreButton } from "./menu.js";
 import { refused } from "./refused.js";
@@ -43,9 +44,9 @@ export function mount(root, app) {
     waiting.element.hidden = total === 0;
     loaded.add(loadPending);
     draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
-      pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
+      pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`The device ${shown(device.name || device.id.slice(0, 7))} wants to connect.`),
         h("a", { class: "button", href: app.address("devices", "pending") }, t`View`))),
-      pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
+      pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, t`${app.deviceName(folder.device)} offers the folder ${shown(folder.label || folder.id)}.`),
         h("a", { class: "button", href: app.address("devices", "pending") }, t`View`)))));
     drawWell();
   });
@@ -73,14 +74,14 @@ export function mount(root, app) {
     draw(stopped.body, folders.map(({ id, label, state, message, path, need }) => [id, label, state, message, path, state === "low-space" && need]), () => folders.map((folder) => {
       const canConfirm = ["halted-root-emptied", "halted-mass-delete"].includes(folder.state);
       return h("article", { class: "card", "data-stopped": folder.id },
-        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, stateName(folder.state))),
-        h("p", {}, said(folder.message, folder.text)), h("p", { class: "quiet" }, folder.path),
+        h("header", {}, h("h3", { tabindex: "-1" }, app.folderName(folder.id)), h("span", { class: "tag bad" }, stateName(folder.state))),
+        h("p", {}, said(folder.message, folder.text)), h("p", { class: "quiet" }, shown(folder.path)),
         folder.state === "low-space" && h("p", {}, plural(folder.need.files, "{1} file, {2}, to download. Free some space on the disk, or deselect files in {3}.",
           "{1} files, {2}, to download. Free some space on the disk, or deselect files in {3}.", bytes(folder.need.bytes),
           h("a", { href: app.address("files", folder.id) }, t`Files`))),
         folder.state.startsWith("halted-") && h("div", { class: "tools" },
           act(t`Restore the files…`, () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
-          moreButton(t`More actions for ${folder.label || folder.id}`, () => [
+          moreButton(t`More actions for ${app.folderName(folder.id)}`, () => [
             { label: t`Settings`, run: () => app.go("settings", "folder", folder.id) },
             canConfirm && { label: t`Confirm the deletion…`, kind: "danger", run: () => settle(folder, "confirm") },
           ], { "data-key": `more ${folder.id}` })),
@@ -93,15 +94,15 @@ export function mount(root, app) {
     held.element.hidden = folders.length === 0;
     draw(held.body, folders.map(({ id, label, heldDeletions, path }) => [id, label, heldDeletions, path]), () => folders.map((folder) =>
       h("article", { class: "card", "data-held": folder.id },
-        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, plural(folder.heldDeletions.names, "{1} name", "{1} names"))),
-        h("p", {}, said(folder.heldDeletions.message, folder.heldDeletions.text)), h("p", { class: "quiet" }, folder.path),
+        h("header", {}, h("h3", { tabindex: "-1" }, app.folderName(folder.id)), h("span", { class: "tag bad" }, plural(folder.heldDeletions.names, "{1} name", "{1} names"))),
+        h("p", {}, said(folder.heldDeletions.message, folder.heldDeletions.text)), h("p", { class: "quiet" }, shown(folder.path)),
         h("div", { class: "tools" }, act(t`Confirm the deletion…`, () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })))));
   }
 
   async function settle(folder, action) {
     const plan = await app.attempt(() => api.post("folders/action", { folder: folder.id, action, dryRun: true }));
     if (!plan) return;
-    const name = folder.label || folder.id;
+    const name = app.folderName(folder.id);
     const numbers = [plan.files > 0 && `${plural(plan.files, "{1} file", "{1} files")} (${bytes(plan.bytes)})`,
       plan.directories > 0 && plural(plan.directories, "{1} directory", "{1} directories"),
       plan.deletions > 0 && plural(plan.deletions, "{1} name to delete", "{1} names to delete")].filter(Boolean).join(", ") || t`nothing`;
@@ -117,7 +118,7 @@ export function mount(root, app) {
     const answer = await app.ask({
       title: text.title,
       body: [h("p", {}, text.body), plan.lostFiles > 0 && h("p", {}, plural(plan.lostFiles,
-        "{1} file cannot be restored: no other device has it.", "{1} files cannot be restored: no other device has them.")), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
+        "{1} file cannot be restored: no other device has it.", "{1} files cannot be restored: no other device has them.")), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, h("bdi", {}, shown(path)))))],
       choices: [{ label: t`Not now`, value: "no" }, { label: text.yes, value: "yes", kind: action === "repair" ? "main" : "danger" }],
     });
     if (answer !== "yes") return;

@@ -2,6 +2,7 @@
 import { h, reference, when } from "./dom.js";
 import { act, draw, section, soon } from "./parts.js";
 import { difference } from "./diff.js";
+import { shown as readable } from "./files-names.js";
 import { moreButton } from "./menu.js";
 import { bytes, dateTime, number, said, t } from "./words.js";
 
@@ -51,12 +52,12 @@ export function conflicts(app, done) {
       h("summary", {}, t`Differences`), text);
     const choices = h("div", { class: "tools" },
       act(t`Keep both`, () => settle(conflict, "both"), { class: "main" }),
-      moreButton(t`More actions for ${conflict.path}`, () => [
+      moreButton(t`More actions for ${readable(conflict.path)}`, () => [
         { label: t`Keep mine`, run: () => settle(conflict, "mine") }, { label: t`Keep theirs`, run: () => settle(conflict, "theirs") }, null,
         { label: t`View in Files`, run: () => app.go("files", conflict.folder, ...conflict.path.split("/")) },
       ]));
     const card = h("article", { class: "card", "data-conflict": conflict.path },
-      h("header", {}, h("h3", { tabindex: "-1" }, conflict.path), h("span", { class: "quiet" }, t`in ${app.folderName(conflict.folder)}`)),
+      h("header", {}, h("h3", { tabindex: "-1" }, h("bdi", {}, readable(conflict.path))), h("span", { class: "quiet" }, t`in ${app.folderName(conflict.folder)}`)),
       h("div", { class: "sides" }, side(t`Mine`, conflict.folder, conflict.mine, conflict.path), side(t`Theirs`, conflict.folder, conflict.theirs, conflict.path)),
       details, choices);
     if (isText(conflict)) details.open = cards.size === 0;
@@ -65,13 +66,13 @@ export function conflicts(app, done) {
 
   function side(label, folder, version, name) {
     const isThere = version.size !== undefined && version.size !== null;
-    const who = app.status?.device === version.device ? t`this device` : version.name || app.deviceName(version.device);
+    const who = app.status?.device === version.device ? t`this device` : readable(version.name || app.deviceName(version.device));
     return h("div", { class: "side" }, h("h4", {}, label),
       h("dl", { class: "pairs" }, h("dt", {}, t.as("version")`by`), h("dd", {}, who),
         isThere ? [h("dt", {}, t`size`), h("dd", {}, bytes(version.size)), h("dt", {}, t`changed`), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
           : [h("dt", {}, t`state`), h("dd", {}, t`deleted, or not present`)],
-        h("dt", {}, t`name`), h("dd", {}, version.path)),
-      isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${version.path}`, loading: "lazy" }));
+        h("dt", {}, t`name`), h("dd", {}, h("bdi", {}, readable(version.path)))),
+      isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${readable(version.path)}`, loading: "lazy" }));
   }
 
   async function compare(conflict, text) {

@@ -4,6 +4,7 @@ import { directoryField } from "./directories.js";
 import { doctor } from "./doctor.js";
 import { h, replace, when } from "./dom.js";
 import { drops, openQuestions } from "./drop.js";
+import { shown } from "./files-names.js";
 import { moreButton } from "./menu.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
 import { keepModes, pendingDevice, pendingFolder, share } from "./pending.js";
@@ -112,7 +113,7 @@ export function mount(root, app) {
 }
 
 function drawSelf(body, technical, status) {
-  draw(body, [status.name, status.listening.length, status.bluetooth], () => [h("h3", {}, status.name),
+  draw(body, [status.name, status.listening.length, status.bluetooth], () => [h("h3", {}, shown(status.name)),
     h("p", {}, status.listening.length > 0 ? t`It accepts connections of other devices.` : t`It accepts no connections; it connects to other devices.`),
     status.bluetooth && h("p", { class: "quiet" }, t`Bluetooth: ${[said(status.bluetooth.message, status.bluetooth.text), said(status.bluetooth.remedy, status.bluetooth.remedyText)].filter(Boolean).join(" ")}`)]);
   draw(technical, [status.device, status.version, status.listening], () => h("dl", { class: "pairs" },
@@ -186,7 +187,7 @@ function deviceCard(id, app, reach) {
       [device, latest] = [now, status];
       if (isUnchanged(name)) name.value = device.name;
       if (isUnchanged(addresses)) addresses.value = device.addresses.join(", ");
-      const label = device.name || id.slice(0, 7);
+      const label = shown(device.name || id.slice(0, 7));
       const pause = (paused) => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused }));
       draw(head, [label, device.paused], () => [
         h("h3", { tabindex: "-1" }, label),
@@ -209,7 +210,7 @@ function deviceCard(id, app, reach) {
       draw(technical, [device.client, device.bytesIn, device.bytesOut, device.introducedBy, device.connected, device.transport, device.address, waysText(device)], () => [
         device.connected && [h("dt", {}, t`link`), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)],
         waysText(device) && [h("dt", {}, t`addresses`), h("dd", {}, t`${waysText(device)}: see “Connections and addresses tried”`)],
-        device.client && [h("dt", {}, t`program`), h("dd", {}, device.client)],
+        device.client && [h("dt", {}, t`program`), h("dd", {}, shown(device.client))],
         h("dt", {}, t`carried`), h("dd", {}, t`${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
         device.introducedBy && [h("dt", {}, t`added by`), h("dd", {}, app.deviceName(device.introducedBy))],
         h("dt", {}, t`id`), h("dd", { class: "id" }, id)]);
@@ -221,7 +222,7 @@ function deviceCard(id, app, reach) {
     const shared = status.folders.filter((folder) => folder.devices.includes(id));
     const others = status.folders.filter((folder) => !folder.devices.includes(id));
     const roleOf = (folder) => folder.roles?.[id] ?? "write";
-    const called = (folder) => folder.label || folder.id;
+    const called = (folder) => shown(folder.label || folder.id);
     const standing = (folder) => standingText(standings.get(folder.id));
     draw(shares, shared.map((folder) => [folder.id, folder.label, roleOf(folder), standing(folder)]), () => shared.length === 0
       ? h("p", { class: "quiet" }, t`No shared folders.`)
@@ -262,7 +263,7 @@ function isUnaccepted(device) { return device.acceptance === "needed" && !device
 /** How a device stands, in a line. */
 function stateLine(device) {
   if (device.paused) return device.pausedUntil ? t`Paused until ${dateTime(device.pausedUntil)}` : t`Paused`;
-  if (isUnaccepted(device)) return t`Waiting for ${device.name || device.id.slice(0, 7)} to accept this device`;
+  if (isUnaccepted(device)) return t`Waiting for ${shown(device.name || device.id.slice(0, 7))} to accept this device`;
   if (device.connected) return t`Connected over ${transportName(device.transport)}`;
   return device.lastSeen ? t`Not connected; last seen ${when(device.lastSeen)}` : t`Never connected yet; it has to accept this device, too`;
 }

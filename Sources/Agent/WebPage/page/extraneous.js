@@ -1,6 +1,7 @@
 // Files that are on this disk and not selected: kept, deleted, ignored or moved, several at once.
 import { h, reference, when } from "./dom.js";
 import { chooseDirectory } from "./directories.js";
+import { shown } from "./files-names.js";
 import { act, draw, isFailed, section, soon } from "./parts.js";
 import { bytes, number, plural, said, t } from "./words.js";
 
@@ -79,7 +80,7 @@ export function extraneous(app, done) {
       draw(picks, entries.map(({ path, size, modified, other }) => [path, size, modified, other]), () => entries.map((entry) => h("label", {},
         h("input", { type: "checkbox", checked: chosen.has(entry.path), "data-key": entry.path, value: entry.path,
           onchange: (event) => { if (event.target.checked) chosen.add(entry.path); else chosen.delete(entry.path); drawButtons(); } }),
-        h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, " ", entry.other.device
+        h("span", {}, h("bdi", {}, shown(entry.path)), entry.other && h("small", { class: "warn" }, " ", entry.other.device
           ? t`other devices have another version by ${app.deviceName(entry.other.device)}, ${bytes(entry.other.size)}`
           : t`other devices have another version, ${bytes(entry.other.size)}`)),
         h("span", { class: "quiet" }, bytes(entry.size), ", ", when(entry.modified)))));
@@ -137,8 +138,8 @@ export function extraneous(app, done) {
       body: [words[action].what && h("p", {}, words[action].what),
         lost > 0 && h("p", { class: "bad" }, plural(lost, "{1} file of them ({2}) is only on this device in this version and would be lost:",
           "{1} files of them ({2}) are only on this device in this version and would be lost:", bytes(sum("lostBytes")))),
-        lost > 0 && h("ul", {}, outcomes.flatMap((outcome) => outcome.lost).slice(0, 10).map((name) => h("li", {}, name.path))),
-        elsewhere.length > 0 && h("p", { class: "bad" }, t`The other devices also delete: ${elsewhere.slice(0, 10).join(", ")}`)],
+        lost > 0 && h("ul", {}, outcomes.flatMap((outcome) => outcome.lost).slice(0, 10).map((name) => h("li", {}, h("bdi", {}, shown(name.path))))),
+        elsewhere.length > 0 && h("p", { class: "bad" }, t`The other devices also delete: ${elsewhere.slice(0, 10).map(shown).join(", ")}`)],
       choices: [{ label: t`Cancel`, value: "no" }, { label, value: "yes", kind: "danger" }],
     }) === "yes";
   }

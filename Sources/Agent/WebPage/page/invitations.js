@@ -1,5 +1,6 @@
 // Invitations: a code that lets one device into one folder; made, listed, revoked, and redeemed.
 import { h, replace, when } from "./dom.js";
+import { shown } from "./files-names.js";
 import { act, choice, draw, field, soon } from "./parts.js";
 import { dateTime, t } from "./words.js";
 
@@ -54,7 +55,7 @@ export function invitations(body, app) {
     draw(list, invited, () => invited.length === 0 ? h("p", { class: "quiet" }, t`No invitations.`)
       : h("ul", { class: "plain" }, invited.map((one) => h("li", { class: "line", "data-invitation": one.number },
         h("span", { class: "main-text" }, `${app.folderName(one.folder)}, ${roles.find(([word]) => word === one.role)?.[1] ?? one.role} `,
-          h("span", { class: "tag" }, states[one.state] ?? one.state), (one.name || one.device) && [" ", t`by ${one.name || one.device.slice(0, 7)}`]),
+          h("span", { class: "tag" }, states[one.state] ?? one.state), (one.name || one.device) && [" ", t`by ${shown(one.name || one.device.slice(0, 7))}`]),
         h("span", { class: "quiet" }, t`until ${when(one.expires)}`),
         act(one.state === "open" ? t`Revoke` : t`Forget`, () => app.attempt(async () => {
           await api.remove("invitations", { number: one.number });
@@ -77,7 +78,7 @@ export function invitations(body, app) {
     show(status) {
       const chosen = folder.value;
       draw(folder, status.folders.map(({ id, label }) => [id, label]), () => status.folders.map((one) =>
-        h("option", { value: one.id, selected: one.id === chosen }, one.label || one.id)));
+        h("option", { value: one.id, selected: one.id === chosen }, shown(one.label || one.id))));
     },
   };
 }

@@ -1,5 +1,6 @@
 // What the agent notes and what happens in it, live: the newest at the bottom.
 import { h } from "./dom.js";
+import { shown } from "./files-names.js";
 import { act, choice, draw } from "./parts.js";
 import { dateTime, number as shownNumber, plural, t, timeOfDay } from "./words.js";
 
@@ -10,6 +11,9 @@ export const icon = "log";
 const kept = 2000;
 const levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"];
 const retryPause = 3000;
+
+/** A text with the names in it as they may be shown. */
+function readable(text) { return text.split("\n").map(shown).join("\n"); }
 
 export function mount(root, app) {
   const { api } = app;
@@ -36,7 +40,7 @@ export function mount(root, app) {
     const chosen = about.value;
     draw(about, [status.folders.map(({ id, label }) => [id, label]), status.devices.map(({ id, name }) => [id, name])], () => [
       h("option", { value: "" }, t`everything`),
-      status.folders.map((folder) => h("option", { value: `folder ${folder.id}`, selected: chosen === `folder ${folder.id}` }, t`folder ${folder.label || folder.id}`)),
+      status.folders.map((folder) => h("option", { value: `folder ${folder.id}`, selected: chosen === `folder ${folder.id}` }, t`folder ${shown(folder.label || folder.id)}`)),
       status.devices.map((device) => h("option", { value: `device ${device.id}`, selected: chosen === `device ${device.id}` }, t`device ${app.deviceName(device.id)}`))]);
   });
 
@@ -131,7 +135,7 @@ export function mount(root, app) {
     return h("li", { class: line.level, "data-number": line.number, "data-source": line.source },
       h("time", { datetime: line.time, title: dateTime(time) }, timeOfDay(time, { hour12: false })),
       h("span", { class: "level" }, line.source === "event" ? t`event` : line.level),
-      h("span", { class: "text" }, line.source === "event" ? h("strong", {}, line.label, " ") : null, line.message, h("span", { class: "meta" }, facts)));
+      h("span", { class: "text" }, line.source === "event" ? h("strong", {}, line.label, " ") : null, readable(line.message), h("span", { class: "meta" }, readable(facts))));
   }
 
   function shortDevice(id) {

@@ -1,6 +1,7 @@
 // Where folders are mounted, who reads there, and what mounts and unmounts them.
 import { directoryField } from "./directories.js";
 import { h, when } from "./dom.js";
+import { shown } from "./files-names.js";
 import { act, choice, draw, field, poll, section } from "./parts.js";
 import { bytes, plural, rate, said, t } from "./words.js";
 
@@ -48,11 +49,11 @@ export function mountsSection(app) {
     const facts = [since && t`since ${when(since)}`, mount.readOnly && t`read-only`, mount.configured && t`whenever the agent starts`].filter(Boolean);
     return h("li", { class: "line", "data-mount": folder },
       h("span", { class: "main-text" }, h("strong", {}, name), " ", h("span", { class: `tag ${tone}` }, word),
-        h("div", {}, directory),
+        h("div", {}, shown(directory)),
         facts.length > 0 && h("div", { class: "quiet" }, facts.map((fact, index) => [index > 0 && ", ", fact])),
         problem && h("p", { class: "bad" }, said(problem.message, problem.text)),
         mount.readers.map((reader) => h("div", { class: "numbers", "data-reader": reader.process },
-          t`${reader.program} (${String(reader.process)}) reads ${reader.path}: ${bytes(reader.bytes)} of ${plural(reader.files, "{1} file", "{1} files")}, ${rate(reader.bytesPerSecond)}`)),
+          t`${shown(reader.program)} (${String(reader.process)}) reads ${shown(reader.path)}: ${bytes(reader.bytes)} of ${plural(reader.files, "{1} file", "{1} files")}, ${rate(reader.bytesPerSecond)}`)),
         mount.moreReaders > 0 && h("div", { class: "quiet" }, plural(mount.moreReaders, "{1} more program reads", "{1} more programs read"))),
       h("span", { class: "tools" }, buttons(mount, name)));
   }
@@ -74,7 +75,7 @@ export function mountsSection(app) {
       return `~/${name}${folders.some(({ path }) => path?.endsWith(`/${name}`)) ? "-all" : ""}`;
     };
     const directory = h("input", { type: "text", required: true, value: proposal(others[0]), autocomplete: "off", spellcheck: "false" });
-    const pick = choice(others.map(({ id, label }) => [id, label || id]), others[0].id,
+    const pick = choice(others.map(({ id, label }) => [id, shown(label || id)]), others[0].id,
       { onchange: () => { directory.value = proposal(others.find(({ id }) => id === pick.value)); } });
     const readOnly = h("input", { type: "checkbox" });
     const submit = () => change({ folder: pick.value, directory: directory.value.trim(), mounted: true, readOnly: readOnly.checked, configured: true },

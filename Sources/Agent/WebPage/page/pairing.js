@@ -1,6 +1,7 @@
 // Pairing with a nearby device: both devices show six digits, and their users say whether they are the same.
 import { digitsQuestion } from "./digits.js";
 import { h, replace } from "./dom.js";
+import { shown } from "./files-names.js";
 import { act, draw, field, transportName } from "./parts.js";
 import { t } from "./words.js";
 
@@ -33,7 +34,7 @@ export function pairing(root, app) {
   function drawIdle(...before) {
     clearInterval(timer);
     const boxes = (app.status?.folders ?? []).map((folder) => h("label", { class: "check" },
-      h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id)));
+      h("input", { type: "checkbox", value: folder.id }), h("span", {}, shown(folder.label || folder.id))));
     replace(root, before,
       h("p", {}, t`Start pairing here and on the other device, which must be nearby or at a known address. Both then show six digits.`),
       boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, t`Folders to share`), boxes),
@@ -78,10 +79,10 @@ export function pairing(root, app) {
       draw(near, devices, () => devices.length === 0
         ? h("p", { class: "quiet" }, t`No device waiting to be paired found yet.`)
         : h("ul", { class: "plain near" }, devices.map((device) => h("li", { class: "line" },
-          h("span", { class: "main-text" }, h("strong", {}, device.name || device.address), " ",
+          h("span", { class: "main-text" }, h("strong", {}, h("bdi", {}, shown(device.name || device.address))), " ",
             h("span", { class: "quiet" }, [transportName(device.transport), device.address, device.signal && `${device.signal} dBm`,
               device.known && t`already known`].filter(Boolean).join(", "))),
-          act(t`Pair`, () => dial(device.address), { class: "main", "aria-label": t`Pair with ${device.name || device.address}`, "data-key": device.address })))));
+          act(t`Pair`, () => dial(device.address), { class: "main", "aria-label": t`Pair with ${shown(device.name || device.address)}`, "data-key": device.address })))));
     }
 
     try {
@@ -137,13 +138,13 @@ export function pairing(root, app) {
 
   function drawPaired(event) {
     const folders = event.folders.map((id) => app.folderName(id)).join(", ");
-    finish(t`Paired with ${event.name || event.device.slice(0, 7)}`,
+    finish(t`Paired with ${shown(event.name || event.device.slice(0, 7))}`,
       h("p", {}, event.mutual ? t`Both devices stored each other.` : t`This device stored the other one; the other device did not confirm.`,
         folders && [" ", t`It shares ${folders}.`]));
   }
 
   function drawAlready(event) {
-    finish(t`${event.name || event.device.slice(0, 7)} is already paired`, h("p", {}, t`Both devices already knew each other.`));
+    finish(t`${shown(event.name || event.device.slice(0, 7))} is already paired`, h("p", {}, t`Both devices already knew each other.`));
   }
 
   async function fail(error) {

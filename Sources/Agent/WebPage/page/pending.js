@@ -1,6 +1,7 @@
 // Devices that want to connect and folders that are offered: what is said of them, and the forms that let them in.
 import { directoryField } from "./directories.js";
 import { h, when } from "./dom.js";
+import { shown } from "./files-names.js";
 import { choice, field } from "./parts.js";
 import { t } from "./words.js";
 
@@ -17,7 +18,7 @@ export function pendingDevice(device, app, reload) {
   const { api } = app;
   const name = h("input", { type: "text", value: device.name, maxlength: "100", autocomplete: "off" });
   const boxes = app.status?.folders.map((folder) => h("label", { class: "check" },
-    h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id))) ?? [];
+    h("input", { type: "checkbox", value: folder.id }), h("span", {}, shown(folder.label || folder.id)))) ?? [];
   const accept = () => app.attempt(async () => {
     await api.post("devices", { id: device.id, name: name.value.trim() });
     for (const box of boxes.map((box) => box.firstChild).filter((box) => box.checked)) {
@@ -34,7 +35,7 @@ export function pendingDevice(device, app, reload) {
     reload();
   });
   return h("li", { "data-pending": device.id },
-    h("p", {}, t`${h("strong", {}, device.name || t`An unnamed device`)} at ${device.address} wants to connect, ${when(device.lastSeen)}`),
+    h("p", {}, t`${h("strong", {}, h("bdi", {}, shown(device.name || t`An unnamed device`)))} at ${device.address} wants to connect, ${when(device.lastSeen)}`),
     h("p", { class: "id" }, device.id),
     h("p", { class: "quiet" }, t`A name proves nothing: compare the id with the one on the other device.`),
     h("details", {}, h("summary", {}, t`Add`),
@@ -62,7 +63,7 @@ export function pendingFolder(offer, app, reload) {
     reload();
   });
   return h("li", { "data-offer": offer.id },
-    h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, offer.label || offer.id)} ${h("span", { class: "quiet" }, `(${offer.id})`)}, ${when(offer.lastSeen)}`),
+    h("p", {}, t`${app.deviceName(offer.device)} offers the folder ${h("strong", {}, h("bdi", {}, shown(offer.label || offer.id)))} ${h("span", { class: "quiet" }, `(${shown(offer.id)})`)}, ${when(offer.lastSeen)}`),
     h("details", {}, h("summary", {}, t`Accept`),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
         directoryField(app, t`Directory on this device`, directory, t`full path; created if it does not exist`, { isNew: true }),

@@ -1,5 +1,6 @@
 // One setting: its label, its control, what it means, and what came of the last change of it.
 import { h, replace } from "./dom.js";
+import { shown } from "./files-names.js";
 import { act, choice } from "./parts.js";
 import { allowedWords, labels, wordOf } from "./settings-words.js";
 import { said as translated, t } from "./words.js";
@@ -54,7 +55,7 @@ function makeControl(declaration, id, devices) {
       write(state) {
         const ids = [...new Set([...devices.map((device) => device.id), ...state.values])];
         replace(set, ids.map((one) => h("label", { class: "check" }, h("input", { type: "checkbox", value: one, checked: state.values.includes(one) }),
-          h("span", {}, devices.find((device) => device.id === one)?.name || one))), ids.length === 0 && h("span", { class: "quiet" }, t`No devices.`));
+          h("span", {}, shown(devices.find((device) => device.id === one)?.name || one)))), ids.length === 0 && h("span", { class: "quiet" }, t`No devices.`));
       },
     };
   }

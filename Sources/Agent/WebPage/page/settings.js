@@ -2,6 +2,7 @@
 import { h, replace } from "./dom.js";
 import { changeMode } from "./files-select.js";
 import { directoryButton } from "./directories.js";
+import { shown as readable } from "./files-names.js";
 import { chooseLanguage, chosenLanguage, languages } from "./language.js";
 import { act, choice, draw, soon } from "./parts.js";
 import { patternsPart } from "./settings-patterns.js";
@@ -30,13 +31,13 @@ export function mount(root, app) {
   let opened = null;
   let undoable = null;
 
-  const nameOf = (id) => known.devices.find((device) => device.id === id)?.name || id.slice(0, 7);
+  const nameOf = (id) => readable(known.devices.find((device) => device.id === id)?.name || id.slice(0, 7));
 
   function subject() {
     const [scope, id] = place;
     if (scope === "agent") return { scope, id: "", name: t`This agent`, settings: known.agent };
     const found = (scope === "folder" ? known.folders : known.devices).find((one) => one.id === id);
-    return found && { scope, ...found, name: found.name || found.id };
+    return found && { scope, ...found, name: readable(found.name || found.id) };
   }
 
   const load = async () => {
@@ -54,8 +55,8 @@ export function mount(root, app) {
     }, name);
     draw(list, [place, known.folders.map(({ id, name }) => [id, name]), known.devices.map(({ id, name }) => [id, name])], () => [
       link("agent", "", t`This agent`),
-      known.folders.length > 0 && [h("h2", {}, t`Folders`), known.folders.map(({ id, name }) => link("folder", id, name || id))],
-      known.devices.length > 0 && [h("h2", {}, t`Devices`), known.devices.map(({ id, name }) => link("device", id, name || id.slice(0, 7)))]]);
+      known.folders.length > 0 && [h("h2", {}, t`Folders`), known.folders.map(({ id, name }) => link("folder", id, readable(name || id)))],
+      known.devices.length > 0 && [h("h2", {}, t`Devices`), known.devices.map(({ id, name }) => link("device", id, readable(name || id.slice(0, 7))))]]);
   }
 
   function drawWaiting() {
