@@ -1058,6 +1058,21 @@ def test_this_device_is_checked(page, laptop):
     page.wait(lambda: page.text("[data-doctor=sum]") == "No problems found.", "the problem is gone")
 
 
+def test_a_mount_is_proposed_beside_the_folder_of_that_name(page, laptop, module_lab):
+    laptop.add_folder("films", module_lab.directory("films"), mode="full")
+    try:
+        page.go("activity")
+        form = "section.part details:has(form) "
+        page.wait(lambda: page.has(f"{form} summary"), "the form")
+        page.find(f"{form} summary").click()
+        choose(page, "Folder", "films", form)
+        assert page.find(f"{form} input[type=text]").get_property("value") == "~/films-all"
+        choose(page, "Folder", "photos", form)
+        assert page.find(f"{form} input[type=text]").get_property("value") == "~/photos"
+    finally:
+        laptop.run("folder", "remove", "films", "--yes")
+
+
 @pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("fusermount3"),
                     reason="mounting needs /dev/fuse and fusermount3")
 def test_a_folder_is_mounted_and_unmounted(page, laptop, module_lab):

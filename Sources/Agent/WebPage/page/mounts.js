@@ -90,7 +90,7 @@ export function mountsSection(app) {
   return {
     element: part.element,
     show(status) {
-      folders = status.folders.map(({ id, label }) => ({ id, label }));
+      folders = status.folders.map(({ id, label, path }) => ({ id, label, path }));
       show();
     },
     stop,
