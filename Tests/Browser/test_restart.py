@@ -65,6 +65,25 @@ def test_an_open_tab_recovers_after_a_restart(page, agent):
     shows(page, "last.txt")
 
 
+def test_what_an_agent_that_is_stopped_answers_is_not_said_of_one_that_runs(page, agent):
+    """The bar says that the agent does not answer as long as it is so; what a person asked for meanwhile is refused until then only."""
+    page.go("activity")
+    page.wait_text("main.activity", "No transfers in progress")
+    agent.stop()
+    page.wait_text("#state", "The agent does not answer; retrying.")
+    page.script("""
+        window.asked = { transfers: 0, ready: 0 };
+        const real = window.fetch;
+        window.fetch = (what, ...more) => { asked[String(what).split("/").at(-1)] += 1; return real(what, ...more); };""")
+    page.wait(lambda: all(count > 1 for count in page.script("return [asked.transfers, asked.ready]")), "the view asks in vain")
+    assert page.texts(".notice") == []
+    page.click("Retry everything now")
+    page.wait_text(".notice", "The agent does not answer. Start it")
+    agent.start()
+    page.wait_text("#state", "0 of 0 devices connected")
+    page.wait(lambda: page.texts(".notice") == [], "it answers")
+
+
 def test_what_is_typed_is_there_after_a_restart(page, agent):
     page.go("settings")
     page.wait(lambda: page.has('[data-setting="name"] input'), "settings")

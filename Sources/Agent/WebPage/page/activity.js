@@ -49,7 +49,7 @@ export function mount(root, app) {
 
   // Transfers: asked for only while they are looked at.
   const stopTransfers = poll(async () => {
-    try { drawTransfers(await api.get("transfers")); } catch (error) { if (error.status !== 404) app.fail(error); }
+    try { drawTransfers(await api.get("transfers")); } catch (error) { if (error.status !== 404) app.failAgain(error); }
   }, 1000);
 
   function drawTransfers({ transfers, total }) {

@@ -47,8 +47,10 @@ export const app = {
   /** Shows an error and what to do, until it is closed. */
   fail(error) {
     if (error.name === "AbortError" || error.status === 401) return;
-    notice(lines(error.message), "error");
+    notice(lines(error.message), "error").classList.toggle("gone", isOfNoAgent(error));
   },
+  /** The same of what is asked again by itself: as long as the agent does not answer the bar says so. */
+  failAgain(error) { if (!isOfNoAgent(error)) app.fail(error); },
   /** Runs what may fail, and shows why it did. */
   async attempt(work) {
     try { return await work(); } catch (error) { app.fail(error); return undefined; }
@@ -107,6 +109,9 @@ function ask({ title, body, choices }) {
   });
 }
 
+/** Whether an error says only that there is no agent now. */
+function isOfNoAgent(error) { return error.code === "no-agent" || error.code === "stopping"; }
+
 /** What is said, with the names in it as they may be shown. */
 function lines(text) { return text.split("\n").map(readable).join("\n"); }
 
@@ -126,6 +131,7 @@ function notice(text, kind, time, undo) {
   box.append(button(t`Close`, () => box.remove()));
   notices.append(box);
   if (time) leaveAfter(box, time);
+  return box;
 }
 
 /** Takes a notice away after a time, unless somebody is about to press something in it. */
@@ -326,8 +332,10 @@ async function begin() {
     for (const listen of eventListeners) listen(event);
   }, () => app.refresh(), (isConnected) => {
     document.body.classList.toggle("away", !isConnected);
-    if (!isConnected) sayState(t`The agent does not answer; retrying.`);
-    else app.refresh();
+    if (!isConnected) return sayState(t`The agent does not answer; retrying.`);
+    // It answers again.
+    for (const box of document.querySelectorAll("#notices .gone")) box.remove();
+    return app.refresh();
   });
 }
 

@@ -18,7 +18,7 @@ export function mountsSection(app) {
 
   const ask = async () => {
     try { mounts = (await api.get("mounts")).mounts; } catch (error) {
-      if (error.status !== 404) app.fail(error);
+      if (error.status !== 404) app.failAgain(error);
       return;
     }
     show();

@@ -11,7 +11,7 @@ export function readySection(app, told) {
   const ask = async () => {
     let answer;
     try { answer = await app.api.get("ready"); } catch (error) {
-      if (error.status !== 404) app.fail(error);
+      if (error.status !== 404) app.failAgain(error);
       told([]);
       return;
     }
