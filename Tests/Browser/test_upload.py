@@ -144,6 +144,10 @@ def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
     page.wait_text(".adding", "Choose the same file again to go on.")
     said = page.text(".adding li")
     assert "cut.bin" in said and not said.startswith("0 B"), said
+    # Another file of that name is not taken for it, wherever it is chosen.
+    choose(page, setting.make("another/cut.bin", b"another"))
+    page.wait_text("#notices", "“cut.bin” is not the file that was begun")
+    page.click("Close", within="#notices")
     page.script("HTMLInputElement.prototype.click = function () { this.id = 'chosen'; }")
     page.click("Choose the file to go on with: cut.bin")
     page.find("#chosen").send_keys(setting.make("other.bin", b"another"))

@@ -37,8 +37,8 @@ class Uploads {
     for (const { file, name } of files) {
       const path = [directory, name.normalize("NFC")].filter(Boolean).join("/");
       const known = this.items.find((item) => item.folder === folder && item.path === path);
-      // The same again goes on with what was left; what is under way is not begun twice.
-      if (known?.state === "left" && known.size === file.size) { this.#goOn(known, file); continue; }
+      // The same again goes on with what was left, and another is refused with the reason; what is under way is not begun twice.
+      if (known?.state === "left") { this.#goOn(known, file); continue; }
       if (known && known.state !== "failed") continue;
       if (known) this.#forget(known);
       this.items.push({ folder, path, file, size: file.size, offset: 0, state: "waiting", key: `${folder}:${path}` });
