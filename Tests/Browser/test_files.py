@@ -73,6 +73,7 @@ def make_library(root):
     with zipfile.ZipFile(archive, "w") as members:
         members.writestr("inside/side.txt", "what is inside\n")
         members.writestr("big.bin", harness.pattern(1 << 20))
+        members.writestr("long.log", "a line of many\n" * 100_000, zipfile.ZIP_DEFLATED)
     write(root, "Documents/Scans.zip", archive.getvalue())
     write(root, "Documents/Lease.pdf", red_document())
     write(root, "Documents/page.html", "<script>parent.document.title = 'taken'; document.cookie = 'taken=1'; fetch('/v1/status')</script>")
@@ -420,6 +421,11 @@ def test_pictures_texts_and_archives_are_looked_at(files, setting):
     assert page.script("return document.activeElement.textContent") == "Back to the archive"
     page.press(Keys.ENTER)
     page.wait(lambda: page.script("return document.activeElement.textContent") == "inside/side.txt", "back where it was")
+    # Of one that is compressed no more is read than is shown.
+    page.click("long.log", within=".members")
+    page.wait_text(".preview .preview", "The first 64 KiB of 1.4 MiB.")
+    assert len(page.find(".preview .preview pre").get_property("textContent")) == 64 << 10
+    page.click("Back to the archive")
     link = page.named("Download big.bin", "link")
     got = page.script_async("return (await (await fetch(arguments[0])).arrayBuffer()).byteLength", link.get_property("href"))
     assert got == 1 << 20

@@ -72,7 +72,7 @@ const makers = {
       const response = await fetch(file.url, { signal, credentials: "same-origin", headers: { Range: `bytes=0-${textMost - 1}` } });
       if (!response.ok) throw await refusal(app, response);
       // A character that the end of what is read cuts through is not shown.
-      const text = new TextDecoder().decode(await response.arrayBuffer(), { stream: file.size > textMost });
+      const text = new TextDecoder().decode(await beginning(response, textMost), { stream: file.size > textMost });
       const isBinary = text.includes("\u0000");
       if (isBinary) return remark(element, `${t`Not a text file.`} ${otherProgram}`);
       const label = file.size > textMost ? t`Beginning of ${shown(file.name)}` : t`Text of ${shown(file.name)}`;
@@ -90,6 +90,21 @@ const makers = {
   },
   file(app, file, element) { element.append(small(file)); },
 };
+
+/** So many bytes of an answer at most: one for a part of a compressed member brings all of it. */
+async function beginning(response, most) {
+  const reader = response.body.getReader();
+  const parts = [];
+  let count = 0;
+  while (count < most) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    count += value.length;
+  }
+  reader.cancel().catch(() => {});
+  return new Blob(parts).slice(0, most).arrayBuffer();
+}
 
 function written(text, name) {
   const language = languageOf(name);
