@@ -79,6 +79,8 @@ def make_library(root):
     write(root, "Documents/page.html", "<script>parent.document.title = 'taken'; document.cookie = 'taken=1'; fetch('/v1/status')</script>")
     write(root, "Notes/day.md", HOSTILE_TEXT)
     write(root, "Notes/rename.py", PROGRAM)
+    write(root, "Notes/ticket.pdf", red_document() + b"% of a journey\n")
+    write(root, "Notes/ticket.txt", "seat 12\n")
     for name in HOSTILE:
         write(root, f"Odd/{name.replace('/', '')}", "odd\n")
     write(root, "Many/zoo/animals.txt", "none\n")
@@ -521,6 +523,25 @@ def test_a_document_is_looked_at(files, setting):
     open_file(page, "Documents", "Lease.pdf")
     page.wait(lambda: redness(page.find(".preview iframe").screenshot_as_png) > 0.2, "the page of the document")
     assert not setting.has("Documents/Lease.pdf")
+
+
+def test_what_nobody_connected_has_says_so_and_comes_later(files, setting):
+    page, agent = files, setting.agent
+    agent.run("pause", "--device", setting.nas.id)
+    try:
+        agent.wait_disconnected(setting.nas.id)
+        for name in ("ticket.txt", "ticket.pdf"):
+            open_file(page, "Notes", name)
+            page.wait_text(".preview", "the only device that has it is not connected")
+            page.named("Try again", within=".preview")
+        assert not page.has(".preview iframe")
+    finally:
+        agent.run("resume", "--device", setting.nas.id)
+    agent.wait_connected(setting.nas.id)
+    page.click("Try again", within=".preview")
+    page.wait(lambda: redness(page.find(".preview iframe").screenshot_as_png) > 0.2, "the page of the document")
+    open_file(page, "Notes", "ticket.txt")
+    page.wait_text(".preview pre", "seat 12")
 
 
 def test_thumbnails_come_without_keeping(files, setting):

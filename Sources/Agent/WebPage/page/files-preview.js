@@ -62,8 +62,15 @@ const makers = {
   },
   film(app, file, element, signal) { play("video", t`Film ${shown(file.name)}`, app, file, element, signal); },
   sound(app, file, element, signal) { play("audio", t`Sound ${shown(file.name)}`, app, file, element, signal); },
-  pdf(app, file, element) {
-    element.append(h("iframe", { src: file.url, title: t`Document ${shown(file.name)}` }));
+  async pdf(app, file, element, signal) {
+    if (file.size === 0) return remark(element, t`The file is empty.`);
+    remark(element, t`Reading…`);
+    // A frame does not tell why it stays empty.
+    const refused = await refusalOf(app, file, signal);
+    if (signal.aborted) return;
+    if (refused) showRefusal(app, file, element, signal, refused);
+    else replace(element, h("iframe", { src: file.url, title: t`Document ${shown(file.name)}` }));
+    return undefined;
   },
   async text(app, file, element, signal) {
     if (file.size === 0) return remark(element, t`The file is empty.`);
@@ -81,7 +88,7 @@ const makers = {
       if (isMarkdown(file.name)) replace(element, eitherOf(plain, text, label), isCut);
       else replace(element, plain, isCut);
     } catch (error) {
-      if (error.name !== "AbortError") remark(element, error.message);
+      if (error.name !== "AbortError") showRefusal(app, file, element, signal, error);
     }
   },
   archive(app, file, element, signal) {
@@ -138,16 +145,21 @@ function play(tag, label, app, file, element, signal) {
 /** What the agent says when it answers without a file. */
 async function refusal(app, response) { return new app.api.APIError(await response.json().catch(() => ({})), response.status); }
 
-/** Says why there is nothing to see: what the agent says of the bytes from `offset` on, or `otherwise` if it has them. */
-async function explain(app, file, element, signal, otherwise, offset = 0) {
-  let refused = null;
+/** Why the agent does not give the byte at `offset`; null if it does. */
+async function refusalOf(app, file, signal, offset = 0) {
   try {
     const response = await fetch(file.url, { signal, credentials: "same-origin", headers: { Range: `bytes=${offset}-${offset}` } });
-    if (!response.ok) throw await refusal(app, response);
+    if (!response.ok) return await refusal(app, response);
     await response.body?.cancel();
+    return null;
   } catch (error) {
-    refused = error;
+    return error;
   }
+}
+
+/** Says why there is nothing to see: what the agent says of the bytes from `offset` on, or `otherwise` if it has them. */
+async function explain(app, file, element, signal, otherwise, offset = 0) {
+  const refused = await refusalOf(app, file, signal, offset);
   if (signal.aborted) return;
   if (refused) showRefusal(app, file, element, signal, refused);
   else replace(element, small(file), h("p", { class: "quiet", role: "status" }, otherwise, " ", otherProgram));
