@@ -525,6 +525,18 @@ def test_a_document_is_looked_at(files, setting):
     assert not setting.has("Documents/Lease.pdf")
 
 
+def test_what_is_looked_at_is_the_version_that_the_details_name(files, setting):
+    page = files
+    for words in ("on time\n", "20 minutes late\n"):
+        write(setting.there, "Notes/board.txt", words)
+        setting.nas.scan(FOLDER)
+        setting.agent.wait_entry(f"{FOLDER}:Notes/board.txt", lambda entry, size=len(words): entry and entry["size"] == size)
+        if "time" in words:
+            open_file(page, "Notes", "board.txt")
+        page.wait_text(".preview pre", words.strip())
+        page.wait_text(".facts", f"{len(words)} B")
+
+
 def test_what_nobody_connected_has_says_so_and_comes_later(files, setting):
     page, agent = files, setting.agent
     agent.run("pause", "--device", setting.nas.id)

@@ -41,7 +41,7 @@ export class Details {
 
   show(entry) {
     const isSame = this.entry && this.entry.folder === entry.folder && this.entry.path === entry.path;
-    const isSameFile = isSame && this.entry.size === entry.size && this.entry.modified === entry.modified;
+    const before = this.entry;
     this.entry = entry;
     this.element.hidden = false;
     if (!isSame) {
@@ -50,15 +50,19 @@ export class Details {
       for (const part of [this.progress, this.why, this.where, this.versions]) replace(part);
       this.title.replaceChildren(h("bdi", {}, shown(nameOf(entry.path) || this.app.folderName(entry.folder))));
     }
-    // A film that plays goes on as long as it is the same film.
-    if (!isSameFile) {
-      this.preview?.close();
-      this.preview = previewOf(this.app, entry);
-      replace(this.look, this.preview?.element ?? h("div", { class: "stand-in" }, icon(kindOf(entry))));
-    }
+    if (!isSame || !isSameFile(before, entry)) this.#drawLook();
     this.#drawButtons();
     this.#drawFacts(entry);
     this.#load();
+  }
+
+  #drawLook() {
+    const { entry } = this;
+    const hadFocus = this.look.contains(document.activeElement);
+    this.preview?.close();
+    this.preview = previewOf(this.app, entry);
+    replace(this.look, this.preview?.element ?? h("div", { class: "stand-in" }, icon(kindOf(entry))));
+    if (hadFocus) this.title.focus({ preventScroll: true });
   }
 
   /** Asks again what may have changed. */
@@ -89,7 +93,9 @@ export class Details {
     // One after the other: a page has six connections, and the list and the preview want theirs.
     await part(() => api.get("stat", { path }, signal), (entry, error) => {
       if (error) return this.#once("facts", error.message, this.facts, () => h("p", { class: "bad" }, error.message));
+      const before = this.entry;
       this.entry = { ...entry };
+      if (!isSameFile(before, entry)) this.#drawLook();
       this.#drawButtons();
       this.#drawFacts(entry);
     });
@@ -262,6 +268,11 @@ export class Details {
     app.say(t`“${shown(nameOf(entry.path))}” was fetched.`);
     this.actions.changed();
   }
+}
+
+/** Whether a file is what it was: a film that plays goes on as long as it is the same film. */
+function isSameFile(before, entry) {
+  return before.type === entry.type && before.size === entry.size && (before.modified ?? null) === (entry.modified ?? null);
 }
 
 /** Which line of `.stignore` selects or excludes an entry, and by which directory above it. */
