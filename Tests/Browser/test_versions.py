@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 
 import harness
 import pytest
@@ -122,6 +123,29 @@ def test_a_deleted_file_has_a_way_back(shown, setting):
     page.wait_text(".deleted", "No deleted files that can be restored.")
     show(page, "All")
     page.wait(lambda: "Taxes" in page.text(".list"), "the list is back")
+
+
+def test_lists_of_what_is_archived_have_no_end_before_the_last(shown, setting):
+    page = shown
+    setting.change_there(KEPT, "Logs/run.txt", b"now\n")
+    setting.both(KEPT, "Logs/run.txt", b"now\n")
+    for number in range(60):
+        harness.write(setting.here(KEPT, f".stversions/Logs/run~20261101-1011{number:02}.txt"), b"x" * number)
+    page.go("files", KEPT, "Logs", "run.txt")
+    page.wait(lambda: len(page.all(".details .timeline li")) == 61, "what is now, and sixty before")
+    assert ", 59 B" in page.texts(".details .timeline li")[1], "the newest first"
+    for number in range(1050):
+        harness.write(setting.here(KEPT, f".stversions/Logs/old {number}~20261101-101112.txt"), b"old\n")
+    page.go("files", KEPT, "Logs")
+    show(page, "Deleted")
+    page.wait(lambda: len(page.all(".deleted li")) == 100, "the first of them")
+    while page.has(".deleted > button"):
+        count = len(page.all(".deleted li"))
+        page.find(".deleted > button").click()
+        page.wait(lambda count=count: len(page.all(".deleted li")) > count, f"more than {count}")
+    assert len(page.all(".deleted li")) == 1050
+    shutil.rmtree(setting.here(KEPT, ".stversions/Logs"))
+    show(page, "All")
 
 
 def test_deleting_everywhere_can_be_undone(shown, setting):

@@ -134,6 +134,23 @@ export async function page(path, { limit, offset = 0, ...query }, signal) {
   return { entries: all.slice(offset, offset + limit), total: all.length, offset };
 }
 
+/** Entries that the agent gives in one part of a list, at most. */
+const partMost = 1000;
+
+/**
+ * The first `most` entries of a list, in as many parts as that takes: `{entries, total}`, `total` undefined where there is more and nobody
+ * has counted.
+ */
+export async function first(path, most, query, signal) {
+  const entries = [];
+  for (;;) {
+    const limit = Math.min(partMost, most - entries.length);
+    const answer = await page(path, { ...query, limit, offset: entries.length }, signal);
+    entries.push(...answer.entries);
+    if (answer.entries.length < limit || entries.length === most) return { entries, total: answer.total };
+  }
+}
+
 /** Where the bytes of a file are, for `src`. */
 export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }

@@ -40,7 +40,7 @@ export class DeletedList {
     if (!at) return;
     let answer;
     try {
-      answer = await app.api.page("deleted", { path: reference(at.folder, at.path), limit: this.limit, offset: 0 });
+      answer = await app.api.first("deleted", this.limit, { path: reference(at.folder, at.path) });
     } catch (error) {
       if (this.at === at) replace(this.element, h("p", { class: "bad" }, error.message));
       return;
@@ -56,7 +56,7 @@ export class DeletedList {
       ? h("p", { class: "empty" }, t`No deleted files that can be restored. Old versions are kept for a folder whose setting Versions says so.`)
       : [h("p", { class: "quiet" }, t`No device has these files any more. The last version of each is archived on this device.`),
         h("ol", { class: "timeline" }, [...answer.entries].sort((a, b) => Date.parse(b.archived) - Date.parse(a.archived)).map((file) => this.#row(file)))],
-    isMore ? button(t`Show more`, async () => { this.limit = Math.min(1000, this.limit + pageSize); await this.refresh(); }) : null);
+    isMore ? button(t`Show more`, async () => { this.limit += pageSize; await this.refresh(); }) : null);
     if (hadFocus) this.element.focus({ preventScroll: true });
   }
 

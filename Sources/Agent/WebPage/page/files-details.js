@@ -102,7 +102,8 @@ export class Details {
     await part(() => api.get("explain", { path }, signal), (explained, error) => this.#drawWhy(explained, error));
     await part(() => api.get("whereis", { path }, signal), (where, error) => this.#drawWhere(where, error));
     if (this.entry?.type === "file") {
-      await part(async () => (await api.page("versions", { path, limit: 50, offset: 0 }, signal)).entries, (versions) => this.#drawVersions(versions));
+      // The oldest are the first: all are asked for, so that the newest are among them.
+      await part(async () => (await api.first("versions", Infinity, { path }, signal)).entries, (versions) => this.#drawVersions(versions));
     }
   }
 
