@@ -170,6 +170,25 @@ def test_what_is_cancelled_leaves_nothing(page_at, setting):
     assert setting.read("Papers/unwanted.bin") is None
 
 
+def test_what_another_tab_uploads_is_not_left_behind(page_at, setting, tabs):
+    page = page_at("Papers")
+    page.slow(256 << 10)
+    choose(page, setting.make("both.bin", BIG))
+    page.wait(lambda: page.has(".adding progress") and page.find(".adding progress").get_property("value") > 0, "a part is here")
+    tabs(1)
+    page.driver.get(page.origin)
+    page.go("files", FOLDER, "Papers")
+    page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
+    found = page.script_async("""
+        const { get } = await import('/page/api.js');
+        return [(await get('uploads')).uploads.map(({ wanted }) => wanted), document.querySelector('.uploads').hidden];""")
+    assert found == [["Papers/both.bin"], True]
+    tabs(0)
+    page.click("Cancel adding both.bin")
+    wait_until(lambda: not setting.temporary(), 20, "the part is gone")
+    page.full_speed()
+
+
 def test_a_folder_that_takes_nothing_says_so_before(page_at, setting):
     page = page_at("Papers")
     setting.agent.run("pause", FOLDER)

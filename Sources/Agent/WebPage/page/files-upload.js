@@ -52,8 +52,9 @@ class Uploads {
   async #findEarlier() {
     let answer;
     try { answer = await this.app.api.get("uploads"); } catch { return; }
+    const busy = await underWay();
     for (const left of answer.uploads) {
-      if (this.items.some((item) => item.id === left.id || item.folder === left.folder && item.path === left.wanted)) continue;
+      if (busy.has(`${left.folder}:${left.wanted}`) || this.items.some((item) => item.id === left.id || item.folder === left.folder && item.path === left.wanted)) continue;
       this.items.push({ folder: left.folder, path: left.wanted, size: left.size, modified: left.modified, offset: left.offset,
         id: left.id, state: "left", key: `${left.folder}:${left.wanted}` });
     }
@@ -100,11 +101,11 @@ class Uploads {
     item.state = "running";
     item.controller = new AbortController();
     try {
-      const placed = await upload(this.app.api, item.file, reference(item.folder, item.path), {
+      const placed = await announced(item.key, () => upload(this.app.api, item.file, reference(item.folder, item.path), {
         signal: item.controller.signal,
         told: (state) => { Object.assign(item, state); this.#draw(); },
         clash: (error) => this.#askClash(item, error),
-      });
+      }));
       this.done += 1;
       this.#forget(item);
       const isSelected = placed.added.length > 0 && t`Its directory is not kept here, so a line for the file was added to the selection.`;
@@ -209,6 +210,19 @@ class Uploads {
     if (row.said.textContent !== words) row.said.textContent = words;
     return row.element;
   }
+}
+
+const lockName = "synctrain-upload ";
+
+/** Does something while the other tabs of this browser can see that one is at the upload of that key. */
+function announced(key, work) {
+  return navigator.locks ? navigator.locks.request(lockName + key, { mode: "shared" }, work) : work();
+}
+
+/** The keys of uploads that a tab of this browser is at; none where the browser does not tell, as on a page over plain HTTP of another machine. */
+async function underWay() {
+  const { held = [] } = await navigator.locks?.query() ?? {};
+  return new Set(held.filter(({ name }) => name.startsWith(lockName)).map(({ name }) => name.slice(lockName.length)));
 }
 
 /** The files that were dropped, with those in directories: `[{file, name}]`. Called while the event is dispatched. */
