@@ -148,6 +148,26 @@ def test_lists_of_what_is_archived_have_no_end_before_the_last(shown, setting):
     show(page, "All")
 
 
+def test_a_version_that_is_too_large_to_be_downloaded_says_so(shown, setting):
+    page = shown
+    setting.change_there(KEPT, "Films/now.bin", b"now\n")
+    setting.both(KEPT, "Films/now.bin", b"now\n")
+    for name in ("now", "gone"):
+        path = setting.here(KEPT, f".stversions/Films/{name}~20261101-101112.bin")
+        harness.write(path, b"")
+        os.truncate(path, (32 << 20) + 1)
+    page.go("files", KEPT, "Films", "now.bin")
+    words = "The version has 32.0 MiB. Restore it to open it."
+    page.wait_text(".details .timeline", words)
+    assert not page.has(".details .timeline a")
+    page.go("files", KEPT, "Films")
+    show(page, "Deleted")
+    page.wait_text(".deleted", words)
+    assert not page.has(".deleted a")
+    shutil.rmtree(setting.here(KEPT, ".stversions/Films"))
+    show(page, "All")
+
+
 def test_deleting_everywhere_can_be_undone(shown, setting):
     page = shown
     harness.write(setting.here(KEPT, "Papers/draft.txt"), b"a draft\n")

@@ -156,6 +156,8 @@ export function fileURL(reference, { download = false } = {}) { return target("f
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
 /** Where the bytes of an archived version are: `at` in seconds since 1970. */
 export function versionURL(reference, at) { return target("versions/bytes", { path: reference, at }); }
+/** Bytes of an archived version that the agent gives, at most. */
+export const versionMost = 32 << 20;
 export function memberURL(reference, member, { download = false } = {}) {
   return target("archive/member", { path: reference, member, download: download || undefined });
 }

@@ -5,8 +5,12 @@ import { bytes, plural, t } from "./words.js";
 
 const pageSize = 100;
 
-/** Seconds since 1970 at which a version was archived, as the API takes them. */
-export function secondsOf(text) { return Math.floor(Date.parse(text) / 1000); }
+/** What downloads an archived version, or says how else it is opened. */
+export function versionLink(app, { folder, path, archived, size }, attributes) {
+  if (size > app.api.versionMost) return h("span", { class: "quiet" }, t`The version has ${bytes(size)}. Restore it to open it.`);
+  const seconds = Math.floor(Date.parse(archived) / 1000);
+  return h("a", { class: "button", href: app.api.versionURL(reference(folder, path), seconds), download: nameOf(path), ...attributes }, t`Download`);
+}
 
 /** Puts the last version of a file that is gone back into its place; answers whether it is there. */
 export async function bringBack(app, folder, path) {
@@ -75,8 +79,7 @@ export class DeletedList {
           await this.refresh();
           this.changed();
         }, { "aria-label": t`Restore ${name}` }),
-        h("a", { class: "button", href: this.app.api.versionURL(reference(file.folder, file.path), secondsOf(file.archived)), download: nameOf(file.path),
-          "aria-label": t`Download the last version of ${name}` }, t`Download`)));
+        versionLink(this.app, file, { "aria-label": t`Download the last version of ${name}` })));
   }
 
   #maker(shortID) {

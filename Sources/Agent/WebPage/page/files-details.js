@@ -1,7 +1,7 @@
 // All that is known of one entry, and what can be done with it.
 import { button, h, icon, reference, replace, when } from "./dom.js";
 import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
-import { secondsOf } from "./files-deleted.js";
+import { versionLink } from "./files-deleted.js";
 import { isViewable } from "./files-full.js";
 import { previewOf } from "./files-preview.js";
 import { sendItem } from "./drop.js";
@@ -215,8 +215,7 @@ export class Details {
             h("span", { class: "quiet" }, t`modified ${when(version.modified)}`, `, ${bytes(version.size)}`),
             h("span", { class: "tools" },
               button(t`Restore`, () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": t`Restore the version of ${time}` }),
-              h("a", { class: "button", href: this.app.api.versionURL(reference(version.folder, version.path), secondsOf(version.archived)),
-                download: nameOf(version.path), "data-key": `open ${version.archived}`, "aria-label": t`Download the version of ${time}` }, t`Download`)));
+              versionLink(this.app, version, { "data-key": `open ${version.archived}`, "aria-label": t`Download the version of ${time}` })));
         }))];
     });
   }
