@@ -84,6 +84,36 @@ def test_what_an_agent_that_is_stopped_answers_is_not_said_of_one_that_runs(page
     page.wait(lambda: page.texts(".notice") == [], "it answers")
 
 
+def test_tabs_that_nobody_sees_leave_their_connections_to_the_others(page, agent):
+    """Browsers open six to an agent, for all tabs together. WebDriver's tabs are all in front, so each is told that it is not."""
+    def behind(is_behind):
+        page.script("Object.defineProperty(document, 'hidden', { configurable: true, value: arguments[0] });"
+                    "document.dispatchEvent(new Event('visibilitychange'))", is_behind)
+    first, others = page.driver.current_window_handle, []
+    page.go("files", "photos")
+    shows(page, "first.txt")
+    try:
+        for _ in range(7):
+            behind(True)
+            page.driver.switch_to.new_window("tab")
+            others.append(page.driver.current_window_handle)
+            page.driver.get(page.origin)
+            page.wait_text("#device", "laptop")
+        write(os.path.join(agent.path, "behind.txt"), b"came while another tab was in front\n")
+        agent.run("scan", "photos")
+    finally:
+        for tab in others:
+            page.driver.switch_to.window(tab)
+            page.driver.close()
+        page.driver.switch_to.window(first)
+    assert "behind.txt" not in page.text("#view")
+    behind(False)
+    shows(page, "behind.txt")
+    # It is live again.
+    write(os.path.join(agent.path, "in front.txt"), b"came while it was seen\n")
+    shows(page, "in front.txt")
+
+
 def test_what_is_typed_is_there_after_a_restart(page, agent):
     page.go("settings")
     page.wait(lambda: page.has('[data-setting="name"] input'), "settings")

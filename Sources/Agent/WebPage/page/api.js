@@ -205,44 +205,63 @@ const types = [
 ];
 
 /**
- * The agent's events, for as long as the page lives: the browser connects again by itself and says what it had last.
+ * The agent's events, for as long as the page lives and is seen: the browser connects again by itself and says what it had last.
  * `listen(event)` gets each; `missed()` is called when some could not be had again, before an event `gap`, `connected(true or false)`
  * when that changes.
  */
-export function events(listen, missed, connected, wasOpen = false) {
-  const source = new EventSource("/v1/events");
-  let hasHeard = false;
-  const end = () => source.close();
+export function events(listen, missed, connected) {
+  let source = null;
+  let waiting = null;
+  // What a tab shows that was opened behind another one is of before it is seen.
+  let wasOpen = document.hidden;
+  const end = () => {
+    clearTimeout(waiting);
+    source?.close();
+    source = null;
+  };
+  // Browsers open six connections to an agent for all tabs together: a tab that nobody sees leaves its own to the others.
+  const turn = () => {
+    if (document.hidden) end();
+    else if (!source) open();
+  };
   ends.add(end);
-  source.onopen = () => {
-    connected(true);
-    // Without an event received, as after it was made anew, it cannot tell the agent where to go on.
-    if (wasOpen && !hasHeard) {
-      missed();
-      listen({ type: "gap" });
-    }
-    wasOpen = true;
-    for (const follow of [...jobs]) follow(null);
-  };
-  source.onerror = () => {
-    connected(false);
-    // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good and gives no reason: ask, and
-    // try again later.
-    if (source.readyState !== EventSource.CLOSED) return;
-    ends.delete(end);
-    get("status").catch(() => {});
-    setTimeout(() => events(listen, missed, connected, true), 2000);
-  };
-  for (const type of types) {
-    source.addEventListener(type, (message) => {
-      hasHeard = true;
-      const event = JSON.parse(message.data);
-      if (type === "gap") {
+  document.addEventListener("visibilitychange", turn);
+  turn();
+
+  function open() {
+    clearTimeout(waiting);
+    const own = source = new EventSource("/v1/events");
+    let hasHeard = false;
+    own.onopen = () => {
+      connected(true);
+      // Without an event received, as after it was made anew, it cannot tell the agent where to go on.
+      if (wasOpen && !hasHeard) {
         missed();
-        for (const follow of [...jobs]) follow(null);
+        listen({ type: "gap" });
       }
-      if (type === "job") for (const follow of [...jobs]) follow(event.job);
-      listen({ ...event, type });
-    });
+      wasOpen = true;
+      for (const follow of [...jobs]) follow(null);
+    };
+    own.onerror = () => {
+      connected(false);
+      // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good and gives no reason: ask, and
+      // try again later.
+      if (own.readyState !== EventSource.CLOSED) return;
+      source = null;
+      get("status").catch(() => {});
+      waiting = setTimeout(turn, 2000);
+    };
+    for (const type of types) {
+      own.addEventListener(type, (message) => {
+        hasHeard = true;
+        const event = JSON.parse(message.data);
+        if (type === "gap") {
+          missed();
+          for (const follow of [...jobs]) follow(null);
+        }
+        if (type === "job") for (const follow of [...jobs]) follow(event.job);
+        listen({ ...event, type });
+      });
+    }
   }
 }
