@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import urllib.parse
@@ -523,6 +524,20 @@ def test_a_document_is_looked_at(files, setting):
     open_file(page, "Documents", "Lease.pdf")
     page.wait(lambda: redness(page.find(".preview iframe").screenshot_as_png) > 0.2, "the page of the document")
     assert not setting.has("Documents/Lease.pdf")
+
+
+def test_a_file_that_only_this_disk_has_offers_no_link(files, setting):
+    page = files
+    write(setting.here, "Drafts/draft.txt", "a draft\n")
+    try:
+        setting.agent.run("scan", FOLDER)
+        open_file(page, "Drafts", "draft.txt")
+        page.wait_text(".details", "No other device has reported a complete copy.")
+        assert "not found" not in page.text(".details")
+        assert not page.has(".details a[download]") and "Copy link" not in page.text(".details")
+    finally:
+        shutil.rmtree(os.path.join(setting.here, "Drafts"))
+        setting.agent.run("scan", FOLDER)
 
 
 def test_what_is_looked_at_is_the_version_that_the_details_name(files, setting):

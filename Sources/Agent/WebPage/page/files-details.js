@@ -20,6 +20,8 @@ export class Details {
     this.app = app;
     this.actions = actions;
     this.entry = null;
+    /** Whether the agent said that it is in no index: there is no link to its bytes, and nobody is asked who has it. */
+    this.isOnlyHere = false;
     this.drawn = new Map();
     this.title = h("h2", { tabindex: "-1" });
     this.look = h("div", { class: "look" });
@@ -46,6 +48,7 @@ export class Details {
     this.element.hidden = false;
     if (!isSame) {
       this.controller?.abort();
+      this.isOnlyHere = false;
       this.drawn.clear();
       for (const part of [this.progress, this.why, this.where, this.versions]) replace(part);
       this.title.replaceChildren(h("bdi", {}, shown(nameOf(entry.path) || this.app.folderName(entry.folder))));
@@ -95,12 +98,14 @@ export class Details {
       if (error) return this.#once("facts", error.message, this.facts, () => h("p", { class: "bad" }, error.message));
       const before = this.entry;
       this.entry = { ...entry };
+      this.isOnlyHere = !entry.details;
       if (!isSameFile(before, entry)) this.#drawLook();
       this.#drawButtons();
       this.#drawFacts(entry);
     });
     await part(() => api.get("explain", { path }, signal), (explained, error) => this.#drawWhy(explained, error));
-    await part(() => api.get("whereis", { path }, signal), (where, error) => this.#drawWhere(where, error));
+    await part(async () => this.isOnlyHere ? { devices: [{ this: true, has: "complete" }] } : api.get("whereis", { path }, signal),
+      (where, error) => this.#drawWhere(where, error));
     if (this.entry?.type === "file") {
       // The oldest are the first: all are asked for, so that the newest are among them.
       await part(async () => (await api.first("versions", Infinity, { path }, signal)).entries, (versions) => this.#drawVersions(versions));
@@ -125,11 +130,12 @@ export class Details {
     const isRoot = entry.path === "";
     const keeps = !tickSelects(entry);
     const isFile = entry.type === "file";
+    const isRead = isFile && !this.isOnlyHere;
     const canFetch = isFile && ["absent", "queued", "partial"].includes(entry.state);
-    this.#once("buttons", [path, keeps, isFile, canFetch], this.buttons, () => [
+    this.#once("buttons", [path, keeps, isRead, canFetch], this.buttons, () => [
       isRoot ? null : button(keeps ? t`Stop keeping` : t`Keep here`, () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
-      isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), t`Download`) : null,
-      isFile ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
+      isRead ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), t`Download`) : null,
+      isRead ? button(t`Copy link`, () => this.#link(path), { "data-key": "link" }) : null,
       isViewable(entry) ? button(t`Full window`, () => this.actions.enlarge(this.entry), { "data-key": "full" }) : null,
       canFetch ? button(t`Fetch now`, () => this.#fetch(path), { "data-key": "fetch" }) : null,
       isRoot ? null : moreButton(t`More actions`, () => [sendItem(app, [this.entry]), { label: t`Delete everywhere…`, kind: "danger", run: async () => {
