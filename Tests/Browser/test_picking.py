@@ -167,6 +167,23 @@ def test_what_destroys_is_in_an_overflow_menu(listed, setting):
     page.wait(lambda: len(rows(page)) == len(NAMES), "they are back")
 
 
+def test_of_a_list_that_has_become_shorter_nothing_is_known_beyond_its_end(listed):
+    """What is picked there counts as gone, and letters lead to no name of it."""
+    found = listed.script_async("""
+        const { PagedSource } = await import('/page/files-source.js');
+        let names = Array.from({ length: 600 }, (_, number) => ({ path: `name ${number}` }));
+        const source = new PagedSource(async (offset, limit) => ({ entries: names.slice(offset, offset + limit), total: names.length, offset }), () => {});
+        const facts = () => [source.total, source.known.length, source.isWhole, source.findKnown((entry) => entry.path === 'name 500')];
+        source.want(0, 599);
+        await source.refresh();
+        const before = facts();
+        names = names.slice(0, 150);
+        source.want(0, 20);
+        await source.refresh();
+        return [before, facts()];""")
+    assert found == [[600, 600, True, 500], [150, 150, True, -1]]
+
+
 def test_bar_and_menu_fit_a_phone_and_have_names(listed):
     page = listed
     page.script("document.querySelector('.list').focus()")

@@ -129,6 +129,8 @@ export class PagedSource {
       this.isIncomplete = answer.incomplete === true;
       this.pages.delete(page);
       this.pages.set(page, { entries, generation });
+      // Beyond the end of a list that has become shorter nothing is left to be shown until it is replaced.
+      for (const number of this.pages.keys()) if (number > 0 && number * pageSize >= this.total) this.pages.delete(number);
       for (const number of this.pages.keys()) {
         if (this.pages.size <= kept) break;
         if (!this.wanted.includes(number)) this.pages.delete(number);
