@@ -69,6 +69,8 @@ def test_what_would_go_is_shown_before_it_does(folders, setting):
     ask_for(page, "1")
     page.wait_text("dialog h2", f"Nothing can be freed in {FOLDER}")
     page.answer("Close")
+    page.go("activity")
+    page.wait(lambda: any(text.startswith("free space done") for text in page.texts("main.activity .line")), "the job has a name")
 
 
 def test_a_folder_is_removed_and_its_files_stay(folders, setting):

@@ -262,7 +262,7 @@ function wayOf(isComing, name, transport) {
 /** By the path of what was asked for. */
 const jobKinds = {
   fetch: t.as("job")`fetch`, selection: t.as("job")`selection`, remove: t.as("job")`delete`, extraneous: t.as("job")`files not selected`,
-  "conflicts/resolve": t.as("job")`resolve conflicts`, "folders/action": t.as("job")`halted folder`,
+  "conflicts/resolve": t.as("job")`resolve conflicts`, "folders/action": t.as("job")`halted folder`, free: t.as("job")`free space`,
 };
 const changeWords = {
   added: t`added`, changed: t`changed`, deleted: t`deleted`, renamed: t`renamed`, conflict: t`conflict`, freed: t`freed`, restored: t`restored`, many: t`many`,
