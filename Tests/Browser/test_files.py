@@ -388,6 +388,23 @@ def test_a_film_plays_and_seeks_without_being_fetched(files, setting):
     assert page.address == f"#/files/{FOLDER}/Films"
 
 
+def test_a_film_whose_device_goes_says_why_it_stops(files, setting):
+    page, agent = files, setting.agent
+    open_file(page, "Films", os.path.basename(FILM))
+    page.wait(lambda: page.script("return document.querySelector('.preview video')?.readyState") >= 1, "the film")
+    agent.run("pause", "--device", setting.nas.id)
+    try:
+        agent.wait_disconnected(setting.nas.id)
+        page.script("document.querySelector('.preview video').currentTime = 90")
+        page.wait_text(".preview", "Try again")
+        assert "the only device that has it is not connected" in page.text(".preview") and "cannot play" not in page.text(".preview")
+    finally:
+        agent.run("resume", "--device", setting.nas.id)
+    agent.wait_connected(setting.nas.id)
+    page.click("Try again", within=".preview")
+    page.wait(lambda: page.script("return document.querySelector('.preview video')?.readyState") >= 1, "the film")
+
+
 def test_pictures_texts_and_archives_are_looked_at(files, setting):
     page = files
     open_file(page, "Photos", "2026", "Lisbon", "IMG_0003.jpg")

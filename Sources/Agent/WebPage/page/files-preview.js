@@ -135,11 +135,22 @@ function eitherOf(plain, text, label) {
 
 function play(tag, label, app, file, element, signal) {
   const player = h(tag, { controls: true, preload: "metadata", "aria-label": label });
-  player.addEventListener("error", () => {
-    if (player.isConnected) explain(app, file, element, signal, t`This browser cannot play it.`);
+  player.addEventListener("error", async () => {
+    if (!player.isConnected) return;
+    if (player.error?.code !== MediaError.MEDIA_ERR_NETWORK) return explain(app, file, element, signal, t`This browser cannot play it.`);
+    // Which bytes it lacks no player tells: those about where it is are asked for.
+    const refused = await refusalOf(app, file, signal, placeOf(player, file.size));
+    if (!signal.aborted) showRefusal(app, file, element, signal, refused ?? new app.api.APIError({ message: t`The connection to the agent was lost.` }));
   });
   player.src = file.url;
   element.append(player);
+}
+
+/** About which byte of a file of `size` bytes is the next one that a player has to read. */
+function placeOf({ buffered, currentTime, duration }, size) {
+  let time = currentTime;
+  for (let i = 0; i < buffered.length; i += 1) if (buffered.start(i) <= time && time <= buffered.end(i)) time = buffered.end(i);
+  return duration > 0 ? Math.min(size - 1, Math.floor(size * time / duration)) : 0;
 }
 
 /** What the agent says when it answers without a file. */
