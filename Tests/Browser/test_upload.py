@@ -165,6 +165,10 @@ def test_what_is_cancelled_leaves_nothing(page_at, setting):
     choose(page, setting.make("unwanted.bin", BIG))
     page.wait(lambda: page.has(".adding progress"), "it has begun")
     wait_until(lambda: setting.temporary(), 10, "a part is here")
+    # Another file of that name does not pass for it.
+    choose(page, setting.make("another/unwanted.bin", b"another"))
+    page.wait_text("#notices", "“unwanted.bin” is not the file that was begun")
+    page.click("Close", within="#notices")
     page.named("Cancel adding unwanted.bin").send_keys(Keys.ENTER)
     wait_until(lambda: not setting.temporary(), 20, "the part is gone")
     assert setting.read("Papers/unwanted.bin") is None

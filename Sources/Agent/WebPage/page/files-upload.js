@@ -38,10 +38,9 @@ class Uploads {
       const path = [directory, name.normalize("NFC")].filter(Boolean).join("/");
       const known = this.items.find((item) => item.folder === folder && item.path === path);
       // The same again goes on with what was left, and another is refused with the reason; what is under way is not begun twice.
-      if (known?.state === "left") { this.#goOn(known, file); continue; }
-      if (known && known.state !== "failed") continue;
+      if (known && known.state !== "failed") { this.#goOn(known, file); continue; }
       if (known) this.#forget(known);
-      this.items.push({ folder, path, file, size: file.size, offset: 0, state: "waiting", key: `${folder}:${path}` });
+      this.items.push({ folder, path, file, size: file.size, modified: file.lastModified, offset: 0, state: "waiting", key: `${folder}:${path}` });
     }
     this.choice = null;
     this.#pump();
@@ -81,6 +80,7 @@ class Uploads {
       }));
       return;
     }
+    if (item.state !== "left") return;
     Object.assign(item, { file, state: "waiting" });
     this.#pump();
   }
