@@ -65,7 +65,7 @@ def test_an_init_that_was_interrupted_is_completed(lab):
     # A full disk or a crash behind the identity: what `agent run` advises then works, and the device stays the same.
     os.remove(agent.file("config.toml"))
     refused = agent.try_run("agent", "run")
-    assert refused.returncode == cli.FAILED and b"no configuration; create one with `synctrain init`" in refused.stderr
+    assert refused.returncode == cli.FAILED and b"the configuration of this device is missing" in refused.stderr
     assert agent.run("init", "--listen", agent.address, "--no-discovery").stdout.decode().strip() == identity
     agent.start()
     agent.stop()

@@ -41,8 +41,8 @@ package struct AgentPlaces: Equatable, Sendable {
     /// What `~` stands for in the configuration and in paths of requests; nil if nobody knows.
     package let userHome: String?
 
-    /// The longest path that fits `sockaddr_un` with its terminating zero (unix(7)).
-    static let socketPathLimit = 107
+    /// The longest path of a socket that SwiftNIO binds. `sockaddr_un` would take 107 bytes (unix(7)).
+    static let socketPathLimit = 103
 
     /// Works out the places: all below `home`, else below `SYNCTRAIN_HOME`, else where the XDG base directories are.
     ///
