@@ -144,7 +144,8 @@ time.sleep(60)
     child.spawn([sys.executable, "-c", script], stdout=subprocess.PIPE)
     child.process.stdout.readline()
     wait_until(lambda: len(child.pids()) == 2, what="the other child is there", child=child)
-    assert child.cpu_seconds() >= 0.3
+    # Each process's user and system time are cut to hundredths; without the one that has ended there is hardly a tenth.
+    assert child.cpu_seconds() >= 0.25
 
 
 # MARK: rows
