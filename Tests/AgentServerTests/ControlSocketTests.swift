@@ -94,13 +94,13 @@ struct ControlSocketTests {
         }
     }
 
-    /// SwiftNIO takes 103 bytes, and so many may the agent's home bring it to.
+    /// As long as the path of a home may make it.
     @Test func theLongestPathIsServed() async throws {
         try await withTemporaryDirectory { directory in
             let socket =
-                directory + "/" + String(repeating: "x", count: 103 - directory.utf8.count - "//s.sock".utf8.count)
+                directory + "/" + String(repeating: "x", count: 99 - directory.utf8.count - "//s.sock".utf8.count)
                 + "/s.sock"
-            try #require(socket.utf8.count == 103)
+            try #require(socket.utf8.count == 99)
             try await ServerHarness(socketPath: socket).serve(ScriptedControl()) {
                 let alive = try await ControlClient(socketPath: socket).call(Endpoints.status)
                 #expect(alive == .sample)

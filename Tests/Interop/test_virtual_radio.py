@@ -322,7 +322,7 @@ def test_an_invitation_is_redeemed_over_the_air(lab):
     ("laptop$ synctrain pair", signal.SIGINT), ("tablet$ synctrain fetch docs:photo.jpg", signal.SIGINT),
     ("laptop$ synctrain pair", signal.SIGTERM), ("laptop$ synctrain pair", signal.SIGHUP)])
 def test_interrupted_demonstration_leaves_nothing(lab, reached, number):
-    temporary = tempfile.mkdtemp(prefix="st-")  # Short: a socket of it has at most 107 bytes.
+    temporary = tempfile.mkdtemp(prefix="st-")  # Short: a socket of it has at most 103 bytes.
     try:
         controller, terminal = pty.openpty()
         environment = {**os.environ, "TMPDIR": temporary, "TERM": "xterm"}

@@ -80,18 +80,6 @@ import Threads
         #expect(messages.with { $0 } == [])
     }
 
-    /// Linux takes 107 bytes of a socket's path, and so many may the agent's home bring it to.
-    @Test func theLongestPathIsListenedOn() throws {
-        let directory = try TemporaryDirectory()
-        let name = String(repeating: "x", count: 107 - directory.path.utf8.count - "/.sock".utf8.count)
-        let path = "\(directory.path)/\(name).sock"
-        try #require(path.utf8.count == 107)
-        let descriptor = LocalSocket.listen(at: path)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        #expect(LocalSocket.connect(to: path) != nil)
-    }
-
     @Test(.timeLimit(.minutes(1))) func whatEndsMountsIsLogged() async throws {
         let (directory, messages) = (try TemporaryDirectory(), Guarded<[String]>([]))
         let server = server(directory.path + "/mount", failing: [EIO], messages)

@@ -64,6 +64,15 @@ import Testing
             inbox.putPause(device, over: quota)
         }
 
+        /// Nothing can be written into it then.
+        ///
+        /// - Returns: what the file had.
+        func breakConfiguration() throws -> String {
+            let good = try directory.text("home/config.toml")
+            try directory.write(good + "\nbogus = 1\n", to: "home/config.toml")
+            return good
+        }
+
         func waitForSleep() async {
             while !Task.isCancelled, clock.sleeperCount == 0 { await Task.yield() }
         }
@@ -72,8 +81,7 @@ import Testing
     /// Until it is written nobody can resume the device.
     @Test func aPauseThatCannotBeWrittenIsTriedAgain() async throws {
         let world = try World()
-        let good = try world.directory.text("home/config.toml")
-        try world.directory.write(good + "\nbogus = 1\n", to: "home/config.toml")
+        let good = try world.breakConfiguration()
         let follower = world.follower
         let run = Task { await follower.run() }
         defer { run.cancel() }
@@ -90,8 +98,7 @@ import Testing
 
     @Test func onlyWhatStillHoldsIsTriedAgain() async throws {
         let world = try World()
-        let good = try world.directory.text("home/config.toml")
-        try world.directory.write(good + "\nbogus = 1\n", to: "home/config.toml")
+        let good = try world.breakConfiguration()
         let follower = world.follower
         let run = Task { await follower.run() }
         defer { run.cancel() }

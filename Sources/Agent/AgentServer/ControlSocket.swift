@@ -7,11 +7,8 @@ import NIOCore
 struct ControlSocket: Sendable {
     let path: String
 
-    /// Where the socket is bound before it has its mode and its name: no longer than `path`, of which SwiftNIO takes 103 bytes.
-    var provisionalPath: String {
-        let hasEnding = path.utf8.suffix(5).elementsEqual(".sock".utf8)
-        return String(Substring(path.utf8.dropLast(hasEnding ? 5 : 0))) + ".new"
-    }
+    /// Where the socket is bound before it has its mode and its name.
+    var provisionalPath: String { path + ".new" }
     private var lockPath: String { path + ".lock" }
 
     /// The lock, held until released or the process ends.
@@ -41,7 +38,7 @@ struct ControlSocket: Sendable {
     func bindFailure(_ error: any Error) -> ControlError {
         let what = "The control socket \(path) cannot be made"
         guard let error = error as? IOError else {
-            // SwiftNIO takes no longer path of a socket than 103 bytes.
+            // SwiftNIO binds a path of at most 103 bytes.
             return ControlError(.failed, "\(what): \(error). Choose a shorter --home.", path: path)
         }
         let reason = String(cString: strerror(error.errnoCode))

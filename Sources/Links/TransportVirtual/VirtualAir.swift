@@ -22,7 +22,7 @@ package final class VirtualAir: Sendable {
         self.switchboard = switchboard
     }
 
-    /// Opens an air at `path`, at most 107 bytes, replacing a socket that nobody listens at any more.
+    /// Opens an air at `path`, at most 103 bytes, replacing a socket that nobody listens at any more.
     ///
     /// - Parameters:
     ///   - speed: how many times as fast as in the world time passes there.
@@ -60,7 +60,7 @@ package final class VirtualAir: Sendable {
         } catch {
             throw LinkError(
                 .addressUnavailable,
-                "cannot open a virtual air at \(path): choose a path of at most 107 bytes in a directory of yours",
+                "cannot open a virtual air at \(path): choose a path of at most 103 bytes in a directory of yours",
                 isTransient: false, cause: String(describing: error))
         }
     }

@@ -76,7 +76,7 @@ enum AgentProcess {
         return try await startIfNeeded(in: context, timeout: timeout)
     }
 
-    /// Whether the agent runs as the system unit of a NAS, of which this user's systemd knows nothing.
+    /// Whether the agent runs as the system unit of a NAS, which this user's systemd does not manage.
     static func isSystemUnit(in context: CommandContext) -> Bool {
         guard let places = try? context.places(), let process = try? context.environment.agentProcess(places),
             let cgroup = KernelFile.text(at: "/proc/\(process)/cgroup")

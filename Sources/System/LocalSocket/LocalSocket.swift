@@ -74,9 +74,8 @@ package final class LocalSocket: Sendable {
     package static func listen(at path: String) -> CInt {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return -1 }
-        // Under another name until it has its mode: no longer than `path`, of which Linux takes 107 bytes.
-        let hasEnding = path.utf8.suffix(5).elementsEqual(".sock".utf8)
-        let provisional = String(Substring(path.utf8.dropLast(hasEnding ? 5 : 0))) + ".new"
+        // Under another name until it has its mode.
+        let provisional = path + ".new"
         unlink(provisional)
         guard withAddress(provisional, { bind(descriptor, $0, $1) }) == 0, chmod(provisional, 0o600) == 0,
             Glibc.listen(descriptor, 64) == 0, rename(provisional, path) == 0

@@ -30,7 +30,8 @@ struct AdminFollower: Sendable {
                 case .exceeded(let device, let quota):
                     if await pause(device, over: quota) { continue }
                     group.addTask {
-                        try? await time.clock.sleep(for: Self.patience)
+                        // Cancelled, the agent ends.
+                        guard (try? await time.clock.sleep(for: Self.patience)) != nil else { return }
                         inbox.putPause(device, over: quota)
                     }
                 }

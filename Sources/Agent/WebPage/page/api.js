@@ -234,7 +234,7 @@ export function events(listen, missed, connected) {
     let hasHeard = false;
     own.onopen = () => {
       connected(true);
-      // Without an event received, as after it was made anew, it cannot tell the agent where to go on.
+      // Without an event received, as after it was replaced, it cannot tell the agent where to go on.
       if (wasOpen && !hasHeard) {
         missed();
         listen({ type: "gap" });
@@ -244,7 +244,7 @@ export function events(listen, missed, connected) {
     };
     own.onerror = () => {
       connected(false);
-      // An answer that is no stream, and in Firefox a refused connection, ends an EventSource for good and gives no reason: ask, and
+      // An answer that is not a stream, and in Firefox a refused connection, ends an EventSource for good and gives no reason: ask, and
       // try again later.
       if (own.readyState !== EventSource.CLOSED) return;
       source = null;

@@ -109,7 +109,7 @@ function ask({ title, body, choices }) {
   });
 }
 
-/** Whether an error says only that there is no agent now. */
+/** Whether an error only means that no agent answers at the moment. */
 function isOfNoAgent(error) { return error.code === "no-agent" || error.code === "stopping"; }
 
 /** What is said, with the names in it as they may be shown. */

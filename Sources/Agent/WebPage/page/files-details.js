@@ -20,7 +20,7 @@ export class Details {
     this.app = app;
     this.actions = actions;
     this.entry = null;
-    /** Whether the agent said that it is in no index: there is no link to its bytes, and nobody is asked who has it. */
+    /** Whether no index has it: it has no link to its bytes then, and `whereis` would not find it. */
     this.isOnlyHere = false;
     this.drawn = new Map();
     this.title = h("h2", { tabindex: "-1" });

@@ -27,7 +27,7 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Whether somebody holds the lock on `path`; where there is no such file nobody does.
+    /// Whether somebody holds the lock on `path`; false if the file does not exist.
     ///
     /// - Throws: `ConfigurationError` if that cannot be seen.
     static func isHeld(_ path: String) throws(ConfigurationError) -> Bool {

@@ -41,8 +41,8 @@ package struct AgentPlaces: Equatable, Sendable {
     /// What `~` stands for in the configuration and in paths of requests; nil if nobody knows.
     package let userHome: String?
 
-    /// The longest path of a socket that SwiftNIO binds. `sockaddr_un` would take 107 bytes (unix(7)).
-    static let socketPathLimit = 103
+    /// Of the control socket's path, in bytes: SwiftNIO binds 103, and until the socket has its mode its name is four bytes longer.
+    static let socketPathLimit = 99
 
     /// Works out the places: all below `home`, else below `SYNCTRAIN_HOME`, else where the XDG base directories are.
     ///
@@ -179,8 +179,8 @@ package struct AgentPlaces: Equatable, Sendable {
                 home == nil ? Phrase("set XDG_RUNTIME_DIR to a shorter path") : Phrase("choose a shorter --home")
             throw ConfigurationError(
                 .noPlace,
-                "the path of the control socket, \(controlSocket), has \(length) bytes, and Linux allows "
-                    + "\(Self.socketPathLimit); \(advice)")
+                "the path of the control socket, \(controlSocket), has \(length) bytes, and at most "
+                    + "\(Self.socketPathLimit) are allowed; \(advice)")
         }
     }
 
