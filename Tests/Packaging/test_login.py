@@ -18,7 +18,9 @@ until_it_is() {
 is_mounted() { me mountpoint -q "/home/me/$1"; }
 is_gone() { fails is_mounted "$1"; }
 log_in() { systemctl start user@$uid; }
-log_out() { systemctl stop user@$uid; }
+# What user@ needed is stopped by systemd a moment later, which would cancel a login just begun.
+is_logged_out() { [ "$(systemctl is-active user-runtime-dir@$uid)" = inactive ]; }
+log_out() { systemctl stop user@$uid; until_it_is is_logged_out; }
 log_in
 me synctrain init --name laptop --no-discovery --listen tcp://127.0.0.1:0
 me systemctl --user enable --now synctrain
