@@ -439,6 +439,12 @@ def test_what_is_put_into_an_emptied_root_confirms_nothing(own):
     write(os.path.join(own.here, "new"), b"new")
     own.agent.try_run("scan", f"{own.id}:")
     assert own.status["state"] == "halted-mass-delete"
+    # By their number alone the next process would let them go out.
+    own.agent.stop()
+    own.agent.start()
+    own.connect()
+    own.agent.try_run("scan", f"{own.id}:")
+    assert own.status["state"] == "halted-mass-delete"
     assert harness.regular_files(own.there) == files
     own.agent.run("folder", "repair", own.id)
     own.wait_same()

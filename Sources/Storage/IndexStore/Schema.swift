@@ -31,6 +31,7 @@ enum Schema {
         migrator.registerMigration("v15-removals") { try $0.execute(sql: removals) }
         migrator.registerMigration("v16-invitations") { try $0.execute(sql: storedInvitations) }
         migrator.registerMigration("v17-archives") { try $0.execute(sql: archives) }
+        migrator.registerMigration("v18-held") { try $0.execute(sql: heldDeletions) }
         return migrator
     }
 
@@ -207,6 +208,9 @@ enum Schema {
         CREATE TABLE archive (folder INTEGER PRIMARY KEY, path TEXT NOT NULL) STRICT;
         INSERT INTO archive SELECT number, '' FROM folder;
         """
+
+    /// `folder.heldDeletions` has how many names are missing while the folder has halted over deletions; NULL if it has not.
+    private static let heldDeletions = "ALTER TABLE folder ADD COLUMN heldDeletions INTEGER;"
 
     /// `confirmedDeletion` has deletions by other devices that a person has confirmed: `mark` is a digest of name and version.
     private static let confirmed = """

@@ -2,7 +2,8 @@ import BlockExchange
 import IndexStore
 import Logging
 
-/// What people are told later: what happened, and until when nothing was missing. That it cannot be kept stops nothing.
+/// What is needed later: what happened, until when nothing was missing, and what a halt holds back. That it cannot be kept stops
+/// nothing.
 struct FolderNotes {
     let store: IndexStore
     let folder: FolderID
@@ -23,6 +24,15 @@ struct FolderNotes {
             try await store.note(completeness, of: folder)
         } catch {
             logger.debug("the time at which something came to be missing cannot be kept: \(error)")
+        }
+    }
+
+    /// For the next process: how many names a halt over deletions holds back, nil if there is no such halt.
+    func keep(heldDeletions: Int64?) async {
+        do {
+            try await store.note(heldDeletions: heldDeletions, of: folder)
+        } catch {
+            logger.warning("the index cannot keep whether deletions are held back: \(error)")
         }
     }
 }

@@ -123,7 +123,7 @@ package final class FolderRunner: Sendable {
             statusChanged()
             return output
         } catch let halt as FolderHalt {
-            halted(by: halt)
+            await halted(by: halt)
             throw halt
         }
     }
@@ -165,6 +165,7 @@ package final class FolderRunner: Sendable {
         }
         if boards.scrub.isUnread { try await readDamaged() }
         if boards.status.snapshot.completeness == nil {
+            boards.status.set(heldDeletions: try await store.heldDeletions(of: id), in: places.configuration)
             boards.status.set(completeness: try await store.completeness(of: id))
         }
         let folder = context(at: place, settings ?? places.configuration)
@@ -176,7 +177,7 @@ package final class FolderRunner: Sendable {
     }
 
     private func context(at place: FolderPlace, _ settings: FolderConfiguration) -> FolderContext {
-        let halt = boards.status.snapshot.halt
+        let status = boards.status.snapshot
         let index = FolderIndex(
             store: store, folder: id, localDevice: tools.localDevice.shortID,
             announcements: boards.announcements, changes: boards.changes, now: tools.time.wall,
@@ -184,7 +185,7 @@ package final class FolderRunner: Sendable {
         return FolderContext(
             settings: settings, place: place, index: index, peers: boards.peers, scrub: boards.scrub,
             writing: boards.writing, tools: tools,
-            deletionHalt: halt.flatMap { $0.isOverDeletions ? $0 : nil }, foundProblems: boards.status.snapshot.found)
+            deletionHalt: status.deletionHalt, foundProblems: status.found)
     }
 
     private func heed(_ work: FolderWork) async {
@@ -200,7 +201,7 @@ package final class FolderRunner: Sendable {
             await notes.keep(changed)
         }
         boards.inbox.take(effects, at: tools.time.monotonic())
-        if effects.endsHalt { endHalt() }
+        if effects.endsHalt { await endHalt() }
         if effects.touchesConflicts { await countConflicts() }
         if boards.scrub.hasDamaged { await rereadDamaged() }
         if !effects.changes.isEmpty {
@@ -222,21 +223,21 @@ package final class FolderRunner: Sendable {
         }
     }
 
-    private func endHalt() {
+    private func endHalt() async {
         guard boards.status.snapshot.halt != nil else { return }
-        boards.status.set(halt: nil)
+        if boards.status.set(halt: nil) { await notes.keep(heldDeletions: nil) }
         rootChanged.notify()
         statusChanged()
     }
 
-    private func halted(by error: any Error) {
+    private func halted(by error: any Error) async {
         let halt =
             error as? FolderHalt
             ?? FolderHalt(
                 reason: .error, message: Phrase(of: error),
                 isIndexIncomplete: (error as? IndexStoreError)?.isAboutStoring ?? false)
         if boards.status.snapshot.halt != halt { logger.error("\(halt.message)") }
-        boards.status.set(halt: halt)
+        if boards.status.set(halt: halt) { await notes.keep(heldDeletions: boards.status.snapshot.heldDeletions) }
         let isClosed = [.rootMissing, .markerMissing, .selection].contains(halt.reason)
         boards.inbox.halted(at: tools.time.monotonic(), pause: isClosed ? Self.closedPlacePause : Self.haltPause)
         boards.inbox.firstScan.open()
@@ -369,7 +370,7 @@ package final class FolderRunner: Sendable {
         } catch FolderError.selectionChanged {
             boards.inbox.scanEverything()
         } catch {
-            halted(by: error)
+            await halted(by: error)
         }
     }
 
@@ -378,7 +379,7 @@ package final class FolderRunner: Sendable {
     /// Does what is needed of `asked`, or of everything, window by window. Files are fetched outside of the turn, so that scans
     /// and changes of the selection go on meanwhile; they get into their places within it.
     private func pull(_ asked: [String]?, _ unannounced: Set<NameKey>) async throws {
-        guard boards.status.snapshot.halt?.isOverDeletions != true else { return }
+        guard boards.status.snapshot.deletionHalt == nil else { return }
         // What was left undone before may have been waiting for these.
         var names = state.withLock { state in
             defer { state.isInStep = false }

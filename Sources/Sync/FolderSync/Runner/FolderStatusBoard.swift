@@ -1,5 +1,8 @@
+import AgentConfiguration
 import AgentContext
 import Arithmetic
+import BlockExchange
+import ControlAPI
 import FileAccess
 import FolderWatcher
 import IndexStore
@@ -41,6 +44,23 @@ package struct FolderHalt: PhrasedError, Equatable, Sendable, CustomStringConver
 extension FolderHalt {
     /// Whether the folder stands still until deletions are confirmed or undone.
     package var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
+
+    /// How deletions that are held back are decided.
+    static func deletionRemedy(for folder: FolderID) -> Phrase {
+        let folder = ShellWord.quoted(folder.rawValue)
+        return Phrase(
+            "if this was intended: synctrain folder confirm \(folder); to restore everything: synctrain folder repair \(folder)"
+        )
+    }
+
+    /// Until the first scan of this process says what is missing now.
+    static func remembered(in configuration: FolderConfiguration) -> FolderHalt {
+        FolderHalt(
+            reason: .massDeletion,
+            message: Phrase(
+                "names in \(configuration.path) were missing when the agent was stopped; \(deletionRemedy(for: configuration.id))"
+            ))
+    }
 }
 
 /// What a folder is at, for those who ask; written by its runner alone.
@@ -77,6 +97,8 @@ package final class FolderStatusBoard: Sendable {
         package var isScanning = false
         var isSyncing = false
         package var halt: FolderHalt?
+        /// The last one over deletions until it is decided, whatever else the folder has halted for since.
+        fileprivate(set) var deletionHalt: FolderHalt?
         /// What looks at this disk found, each forgotten by the next look at its name.
         package var found = Problems()
         /// What pulls could not do, each forgotten by the next pull that can, or need not.
@@ -172,7 +194,22 @@ package final class FolderStatusBoard: Sendable {
     package func set(hasScanned: Bool) { state.withLock { $0.hasScanned = hasScanned } }
     package func set(isScanning: Bool) { state.withLock { $0.isScanning = isScanning } }
     package func set(isSyncing: Bool) { state.withLock { $0.isSyncing = isSyncing } }
-    package func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
+    /// Gives whether other deletions are held back now, or none any more.
+    @discardableResult
+    package func set(halt: FolderHalt?) -> Bool {
+        state.withLock { state in
+            let before = state.deletionHalt
+            state.halt = halt
+            if halt?.isOverDeletions ?? true { state.deletionHalt = halt }
+            return state.deletionHalt != before
+        }
+    }
+    /// What the process before held back, if it did.
+    func set(heldDeletions: Int64?, in configuration: FolderConfiguration) {
+        guard let heldDeletions else { return }
+        set(halt: .remembered(in: configuration))
+        state.withLock { $0.heldDeletions = heldDeletions }
+    }
     package func set(waiting: Waiting?) { state.withLock { $0.waiting = waiting } }
     package func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     package func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }

@@ -339,10 +339,7 @@ extension FolderContext {
         let verdict = work.memory.deletionGuard.verdict(
             gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait,
             isHeld: deletionHalt != nil, at: now)
-        let folder = ShellWord.quoted(id.rawValue)
-        let remedy = Phrase(
-            "if this was intended: synctrain folder confirm \(folder); to restore everything: synctrain folder repair \(folder)"
-        )
+        let remedy = FolderHalt.deletionRemedy(for: id)
         switch verdict {
         case .proceed:
             work.memory.deletionGuard.noted(gone: gone, lost: lost, at: now)
