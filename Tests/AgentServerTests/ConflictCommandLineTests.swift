@@ -101,6 +101,12 @@ struct ConflictCommandLineTests {
         #expect(Timestamp.seconds(typed: "2026-11-21T14:03:05") == midnight + 14 * 3600 + 185)
         #expect(Timestamp.seconds(typed: "20261121-140305") == midnight + 14 * 3600 + 185)
         #expect(Timestamp.seconds(typed: "2026-11-21T14:03:05Z") == 1_795_269_785)
+        #expect(Timestamp.seconds(typed: "2024-02-29") != nil && Timestamp.seconds(typed: "31.12.2026") != nil)
+        for text in [
+            "2026-11-31", "2026-02-29", "2100-02-29 10:00", "31.04.2026", "2026-11-31T00:00:00Z", "2026-11-00",
+        ] {
+            #expect(Timestamp.seconds(typed: text) == nil, "\(text)")
+        }
         for text in ["", "now", "2026-13-01", "2026-11-21 25:00", "2026-11-21 14", "２０２６-11-21"] {
             #expect(Timestamp.seconds(typed: text) == nil, "\(text)")
         }

@@ -21,7 +21,7 @@ enum Timestamp {
         guard let year = number(0..<4), has("-", at: 4), let month = number(5..<7), has("-", at: 7),
             let day = number(8..<10), has("T", at: 10) || has("t", at: 10), let hour = number(11..<13),
             has(":", at: 13), let minute = number(14..<16), has(":", at: 16), let second = number(17..<19),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
+            isDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
         var index = 19
         if has(".", at: index) {
@@ -79,8 +79,9 @@ enum Timestamp {
         parts.tm_min = number(10..<12)
         parts.tm_sec = number(12..<14)
         parts.tm_isdst = -1
-        guard (0..<12).contains(parts.tm_mon), (1...31).contains(parts.tm_mday), parts.tm_hour < 24,
-            parts.tm_min < 60, parts.tm_sec <= 60
+        // A day that is not in the calendar would be one of the next month.
+        guard isDate(year: Int64(number(0..<4)), month: Int64(number(4..<6)), day: Int64(parts.tm_mday)),
+            parts.tm_hour < 24, parts.tm_min < 60, parts.tm_sec <= 60
         else { return nil }
         return Int64(mktime(&parts))
     }
@@ -92,6 +93,12 @@ enum Timestamp {
         var parts = tm()
         guard localtime_r(&clock, &parts) != nil else { return "-" }
         return "\(local(text)):\(parts.tm_sec < 10 ? "0" : "")\(parts.tm_sec)"
+    }
+
+    private static func isDate(year: Int64, month: Int64, day: Int64) -> Bool {
+        guard (1...12).contains(month) else { return false }
+        let next = month == 12 ? (year + 1, 1) : (year, month + 1)
+        return (1...days(year: next.0, month: next.1, day: 1) - days(year: year, month: month, day: 1)).contains(day)
     }
 
     /// Days from 1970-01-01 in the Gregorian calendar: years are counted from March, so that the leap day is the last.
