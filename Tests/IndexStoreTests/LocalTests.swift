@@ -334,4 +334,16 @@ import Testing
         try await index.store.forgetPending(FolderID("f"))
         #expect(try await index.store.pendingFolders() == [])
     }
+
+    @Test func aRemovedDeviceOffersNothing() async throws {
+        let index = try await TestIndex()
+        let store = index.store
+        for device in [alice, bob] {
+            try await store.notePending(PendingFolder(id: FolderID("f"), device: device, label: "", lastSeen: 1))
+        }
+        try await store.dropDevice(alice, in: music)
+        #expect(try await store.pendingFolders().count == 2)
+        try await store.dropDevice(alice)
+        #expect(try await store.pendingFolders().map(\.device) == [bob])
+    }
 }

@@ -77,6 +77,18 @@ def test_agent_is_pending_at_a_real_node_and_its_offer_at_the_agent(lab):
     assert "offered" not in pending_ids(agent, "folder")
 
 
+def test_a_removed_device_offers_nothing(lab):
+    one, two = lab.agent("one"), lab.agent("two")
+    lab.introduce(one, two)
+    one.add_folder("photos", lab.path("photos"), two.id)
+    wait_until(lambda: "photos" in pending_ids(two, "folder"), what="folder pending")
+    two.run("device", "remove", one.id, "--yes")
+    assert "photos" not in pending_ids(two, "folder")
+    # It would be shared with the devices that offer it.
+    two.run("folder", "add", "photos", lab.path("mine"))
+    assert two.records("folder", "list")[0]["devices"] == []
+
+
 def test_what_is_written_here_goes_out_on_the_link_on_which_the_folder_was_accepted(lab):
     """And on, after the folder was paused and resumed: the peer says nothing anew either time."""
     node, agent = lab.syncthing(), lab.agent()

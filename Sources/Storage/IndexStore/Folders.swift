@@ -200,7 +200,7 @@ extension IndexStore {
     }
 
     /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
-    /// seen) when it is removed.
+    /// seen, and which folders it offers) when it is removed.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` if a folder is removed meanwhile); `CancellationError`. What was
     ///   dropped before stays dropped.
@@ -226,9 +226,11 @@ extension IndexStore {
         }
         guard folder == nil else { return }
         try await write { database in
-            let delete = try RawStatement(database, "DELETE FROM device WHERE id = ?1")
-            try delete.bind(1, device.digest.bytes)
-            try delete.run()
+            for (table, column) in [("device", "id"), ("pendingFolder", "device")] {
+                let delete = try RawStatement(database, "DELETE FROM \(table) WHERE \(column) = ?1")
+                try delete.bind(1, device.digest.bytes)
+                try delete.run()
+            }
         }
     }
 

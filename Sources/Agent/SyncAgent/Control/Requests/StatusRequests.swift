@@ -85,6 +85,8 @@ struct StatusRequests: RequestGroup {
 
     private func pendingFolders() async throws -> [ControlAPI.PendingFolder] {
         let known = Set(finder.all.map(\.id.rawValue))
-        return try await pending.folders().filter { !known.contains($0.id) }
+        // Of a device that was removed meanwhile nothing can be accepted.
+        let sources = Set(devices.all.map(\.id.description))
+        return try await pending.folders().filter { !known.contains($0.id) && sources.contains($0.device) }
     }
 }
