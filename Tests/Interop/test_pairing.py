@@ -77,6 +77,15 @@ def test_agent_is_pending_at_a_real_node_and_its_offer_at_the_agent(lab):
     assert "offered" not in pending_ids(agent, "folder")
 
 
+def test_what_is_offered_no_longer_is_not_pending(lab):
+    one, two = lab.agent("one"), lab.agent("two")
+    lab.introduce(one, two)
+    one.add_folder("photos", lab.path("photos"), two.id)
+    wait_until(lambda: "photos" in pending_ids(two, "folder"), what="folder pending")
+    one.run("folder", "unshare", "photos", two.id)
+    wait_until(lambda: "photos" not in pending_ids(two, "folder"), what="the end of the offer")
+
+
 def test_a_removed_device_offers_nothing(lab):
     one, two = lab.agent("one"), lab.agent("two")
     lab.introduce(one, two)

@@ -188,6 +188,26 @@ extension IndexStore {
         }
     }
 
+    /// Forgets the offers of `device` but for those of `offered`, which are all that it offers now.
+    ///
+    /// - Returns: whether there were any.
+    /// - Throws: `IndexStoreError`; `CancellationError`. Some of them may be forgotten.
+    package func forgetOffers(of device: DeviceID, but offered: Set<FolderID>) async throws -> Bool {
+        let ended = try await read { database in
+            let select = try RawStatement(database, "SELECT folder FROM pendingFolder WHERE device = ?1")
+            try select.bind(1, device.digest.bytes)
+            defer { select.reset() }
+            var ended: [FolderID] = []
+            while try select.step() {
+                let folder = FolderID(select.text(0))
+                if !offered.contains(folder) { ended.append(folder) }
+            }
+            return ended
+        }
+        for folder in ended { try await forgetPending(folder, from: device) }
+        return !ended.isEmpty
+    }
+
     /// Notes that the user does not want `folder`, or, with false, wants it again.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.

@@ -55,6 +55,14 @@ package final class PendingRegistry: Sendable {
         }
     }
 
+    /// The device has said all that it offers: what it offered before and is not in `folders`, it offers no longer.
+    package func offersOnly(_ folders: some Sequence<FolderID> & Sendable, _ device: DeviceID) async {
+        await note("pending folder") {
+            guard try await self.index.forgetOffers(of: device, but: Set(folders)) else { return }
+            self.events.post("folder-pending", device: device)
+        }
+    }
+
     /// The unknown devices that tried to connect and are not ignored, the newest first.
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`.

@@ -43,7 +43,10 @@ struct DeviceLinkOwner: PeerSessionOwner {
     }
 
     func heard(_ config: ClusterConfig) async {
-        environment.heard(config, device.id, kind == .tcp)
+        let isComplete = kind == .tcp
+        environment.heard(config, device.id, isComplete)
+        guard isComplete, !config.isSecondary else { return }
+        await environment.folders.pending.offersOnly(config.folders.map(\.id), device.id)
     }
 
     func perform(_ action: IndexExchange.Action) async throws {

@@ -166,7 +166,10 @@ import Testing
             // Behind it the link goes on: what is answered comes after what was said before.
             peer.ask(BlockRequest(folder: SessionAgent.folder, name: "report", offset: 0, size: 3, hash: nil))
             try await scene.until { peer.events.contains { if case .response = $0 { true } else { false } } }
-            try await scene.until { try await scene[0].index.pendingFolders().count == 2 }
+            // The second config does not offer the first one's folder any more.
+            try await scene.until {
+                try await scene[0].index.pendingFolders().map(\.id) == [FolderID("other")]
+            }
             try await scene.until { scene[0].session(peer.id)?.peerConfig?.folders.first?.id == FolderID("other") }
             #expect(!peer.hasEnded && peer.requests.isEmpty)
             #expect(try await scene[0].index.global(SessionAgent.folder, "report") == nil)

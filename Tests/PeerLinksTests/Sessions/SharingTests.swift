@@ -3,6 +3,7 @@ import BlockExchange
 import IndexStore
 import SyncTestKit
 import Testing
+import Transport
 
 @testable import Fetching
 @testable import SessionTestKit
@@ -130,6 +131,21 @@ import Testing
             await scene[1].configure { $0.devices = [ids[0]] }
             try await scene.until { try await scene.haveBoth(["a": [1]]) }
             #expect(wire.count(of: Frame.index, from: .dialler) == 1)
+        }
+    }
+
+    /// A link by radio need not name every folder.
+    @Test(arguments: [LinkKind.tcp, .gatt]) func anOfferEndsWithTheConfigThatLeavesItOut(kind: LinkKind) async throws {
+        try await SessionScene.run(1, { configuration, _ in configuration.devices = [] }) { scene in
+            let peer = try await scene.peer(kind: kind)
+            let other = FolderID("other")
+            peer.sayHello()
+            try await scene.until { peer.events.contains { if case .clusterConfig = $0 { true } else { false } } }
+            peer.say(.clusterConfig(peer.config(has: 0)))
+            peer.say(.clusterConfig(peer.config(other, has: 0)))
+            try await scene.until { try await scene[0].index.pendingFolders().contains { $0.id == other } }
+            let offered = Set(try await scene[0].index.pendingFolders().map(\.id))
+            #expect(offered == (kind == .tcp ? [other] : [SessionAgent.folder, other]))
         }
     }
 }
