@@ -10,7 +10,7 @@ import Synchronization
 
 /// What a folder tells other devices and hears from them: which index each has of the other's, and the indexes themselves.
 package final class FolderExchange: Sendable {
-    /// How long an announcement waits for the first scan after the agent's start.
+    /// How long announcements wait for the first scan after the agent's start, from the first of them on.
     private static let firstScanPatience: Duration = .seconds(10)
 
     private struct State {
@@ -21,6 +21,8 @@ package final class FolderExchange: Sendable {
         /// Devices that said that they keep the folder encrypted; the configuration has those of earlier links.
         var untrusted: Set<DeviceID> = []
         var gaps = IndexGaps()
+        /// Until when announcements wait for the first scan; nil before the first of them.
+        var firstScanDeadline: MonotonicTime?
     }
 
     package let id: FolderID
@@ -190,12 +192,21 @@ package final class FolderExchange: Sendable {
 
     // MARK: the indexes
 
-    /// Returns when the folder was scanned since the agent started, or after a while. To be called before `apply`.
+    /// Returns when the folder was scanned since the agent started, or a while after the first call. To be called before `apply`.
+    ///
+    /// The while is one for all: a scan may take hours, and an index has hundreds of parts.
     ///
     /// A process that was killed may have put a version into its place and not noted it. The first scan takes the file for that
     /// version as long as the index has it; once a newer one is announced, it would be taken for a change made here.
     package func waitForFirstScan() async {
-        await boards.inbox.firstScan.wait(atMost: Self.firstScanPatience, clock: time.clock)
+        let now = time.monotonic()
+        let deadline = state.withLock { state in
+            let deadline = state.firstScanDeadline ?? now + Self.firstScanPatience
+            state.firstScanDeadline = deadline
+            return deadline
+        }
+        guard deadline > now else { return }
+        await boards.inbox.firstScan.wait(atMost: deadline - now, clock: time.clock)
     }
 
     /// Stores what a device announced.
