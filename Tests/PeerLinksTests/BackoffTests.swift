@@ -29,8 +29,11 @@ import Testing
         #expect(backoff.pause(at: now) == nil)
         backoff.failed(at: now, random: 0)
         #expect(backoff.pause(at: now) == .seconds(60))
+        #expect(backoff.reason == LinkEnd.storage)
+        backoff.failed(at: now, random: 0, saying: LinkEnd.unreadable)
+        #expect(backoff.reason == LinkEnd.unreadable)
         backoff.stored()
-        #expect(backoff.pause(at: now) == nil)
+        #expect(backoff.pause(at: now) == nil && backoff.reason == LinkEnd.storage)
         backoff.failed(at: now, random: 0)
         #expect(backoff.pause(at: now) == .seconds(1))
     }

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import Cryptography
+import IndexStore
 import LinkSecurity
 import Logging
 import NIOCore
@@ -38,6 +39,7 @@ struct PeerSessionTests {
         func perform(_ action: IndexExchange.Action) async throws {}
         func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {}
         func dropped(_ folder: FolderID) async throws {}
+        func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async {}
         func exchange(of folder: FolderID) -> FolderExchange? { nil }
         func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] { requests.map { _ in BlockAnswer(.generic) } }
     }

@@ -79,10 +79,16 @@ struct DeviceLinkOwner: PeerSessionOwner {
             if let quota = DeviceQuota(error) {
                 await device.exceeded(quota)
             } else {
-                await device.indexWasNotStored()
+                await device.indexFailed(LinkEnd.storage)
             }
             throw error
         }
+    }
+
+    func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async {
+        environment.logger.error(
+            "what was changed on this device cannot be sent: \(error)", metadata: ["folder": "\(folder)"])
+        await device.indexFailed(LinkEnd.unreadable)
     }
 
     // MARK: promises

@@ -169,9 +169,9 @@ package actor DeviceSession {
     }
 
     /// What the device announces cannot be stored: each link would end as soon as it brings it again.
-    func indexWasNotStored() {
+    func indexFailed(_ reason: Phrase) {
         snapshot.withLock { $0.hasUnstoredIndex = true }
-        allowance.storage.failed(at: environment.time.monotonic(), random: environment.time.random())
+        allowance.storage.failed(at: environment.time.monotonic(), random: environment.time.random(), saying: reason)
     }
 
     func indexWasStored() {
@@ -468,7 +468,7 @@ package actor DeviceSession {
             return false
         }
         guard refusal == nil else {
-            session.close(reason: LinkEnd.storage)
+            session.close(reason: allowance.storage.reason)
             return false
         }
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission

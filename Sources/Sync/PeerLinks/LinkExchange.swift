@@ -3,6 +3,7 @@ import AsyncTools
 import BlockExchange
 import Fetching
 import FolderSync
+import IndexStore
 import Logging
 import NIOCore
 import Phrases
@@ -35,6 +36,8 @@ package protocol IndexExchangeOwner: Sendable {
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func dropped(_ folder: FolderID) async throws
+    /// A folder's index cannot be read, so the peer does not hear of changes; the link ends.
+    func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async
     /// Where a folder's index is read from; nil if it is gone.
     func exchange(of folder: FolderID) -> FolderExchange?
 }
@@ -221,7 +224,7 @@ final class LinkExchange: Sendable {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 for (folder, wake) in startPumps() {
-                    group.addTask { await self.pump(folder, wake, owner.exchange(of: folder), outlet) }
+                    group.addTask { await self.pump(folder, wake, owner, outlet) }
                 }
                 await feedsChanged.wait()
             }
@@ -259,10 +262,10 @@ final class LinkExchange: Sendable {
 
     /// Sends a folder's index for as long as it is to be sent.
     private func pump(
-        _ id: FolderID, _ wake: Signal, _ folder: FolderExchange?, _ outlet: LinkOutlet
+        _ id: FolderID, _ wake: Signal, _ owner: some IndexExchangeOwner, _ outlet: LinkOutlet
     ) async {
         do {
-            guard let folder else { throw RequestError.linkLost }
+            guard let folder = owner.exchange(of: id) else { throw RequestError.linkLost }
             folder.subscribe(wake)
             defer { folder.unsubscribe(wake) }
             var batchesSeen = folder.batchCount
@@ -289,6 +292,10 @@ final class LinkExchange: Sendable {
                 }
                 try await sent?.get()
             }
+        } catch let error as IndexStoreError where error.isAboutStoring {
+            // Nothing else on the link comes across it, and both devices would seem to be up to date.
+            await owner.couldNotRead(id, error)
+            outlet.close(LinkEnd.unreadable)
         } catch {
             // The link's own loops report its end; here it only means that nothing more can be sent.
             logger.debug("index feed ended", metadata: ["folder": "\(id)", "error": "\(error)"])

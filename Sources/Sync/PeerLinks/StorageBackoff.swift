@@ -1,4 +1,5 @@
 import BlockExchange
+import Phrases
 
 /// How long to wait before something is tried again: one second at first, twice as long after each failure, at most a
 /// minute, each time with up to a quarter more so that two devices do not stay in step. Pure.
@@ -18,13 +19,18 @@ struct RetryBackoff: Sendable {
     mutating func succeeded() { failures = 0 }
 }
 
-/// How long links with a device are refused after what it announced could not be stored: each would end as soon as it brings
-/// that again, and the device's own back-off begins again with every link that is good. Pure.
+/// How long links with a device are refused after what it announced could not be stored, or what it is to be told could not be read:
+/// each would end as soon as it comes to that again, and the device's own back-off begins again with every link that is good. Pure.
 struct StorageBackoff: Sendable {
     private var backoff = RetryBackoff()
     private var end: MonotonicTime?
+    /// What links that are refused are closed with.
+    private(set) var reason = LinkEnd.storage
 
-    mutating func failed(at now: MonotonicTime, random: Double) { end = now + backoff.failed(random: random) }
+    mutating func failed(at now: MonotonicTime, random: Double, saying reason: Phrase = LinkEnd.storage) {
+        end = now + backoff.failed(random: random)
+        self.reason = reason
+    }
 
     mutating func stored() { self = StorageBackoff() }
 

@@ -1,6 +1,7 @@
 import BlockExchange
 import Fetching
 import FolderSync
+import IndexStore
 import LinkSecurity
 import Logging
 import NIOCore
@@ -33,6 +34,7 @@ package struct StrangerSession: PeerSessionOwner {
     package func perform(_ action: IndexExchange.Action) async {}
     package func store(_ batch: IndexBatch, isUnnamed: Bool) async {}
     package func dropped(_ folder: FolderID) async {}
+    package func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async {}
     package func exchange(of folder: FolderID) -> FolderExchange? { nil }
     package func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
         requests.map { _ in BlockAnswer(.generic) }

@@ -1,11 +1,12 @@
 import AgentConfiguration
 import BlockExchange
-import IndexStore
 import SyncTestKit
 import Testing
 import Transport
 
 @testable import Fetching
+@testable import IndexStore
+@testable import PeerLinks
 @testable import SessionTestKit
 
 /// What goes over a link, and what no longer does, when a folder is paused, shared or not any more.
@@ -131,6 +132,25 @@ import Transport
             await scene[1].configure { $0.devices = [ids[0]] }
             try await scene.until { try await scene.haveBoth(["a": [1]]) }
             #expect(wire.count(of: Frame.index, from: .dialler) == 1)
+        }
+    }
+
+    /// All else of the link is well: both devices would seem to be up to date.
+    @Test func anIndexThatCannotBeReadEndsTheLink() async throws {
+        try await SessionScene.run(1) { scene in
+            try scene[0].write([1], to: "a")
+            try await scene.until { try await scene[0].version("a") != nil }
+            // An announcement without a name, as damage may leave it; only who sends the index reads it.
+            try await scene[0].index.write { database in
+                try RawStatement(database, "INSERT INTO own SELECT number, sequence + 1, root FROM folder").run()
+                try RawStatement(database, "UPDATE folder SET sequence = sequence + 1").run()
+            }
+            let peer = try await scene.peer()
+            peer.sayHello()
+            try await scene.until { peer.events.contains { if case .clusterConfig = $0 { true } else { false } } }
+            peer.say(.clusterConfig(peer.config(has: 0)))
+            try await scene.until { peer.hasEnded }
+            #expect(peer.closeReason == LinkEnd.unreadable.english)
         }
     }
 
