@@ -72,4 +72,26 @@ import Testing
         stamps.append(try await index.store.listingStamp(of: music))
         #expect(Set(stamps).count == stamps.count)
     }
+
+    /// All entries are others now, which their number and the sequences do not tell.
+    @Test func theStampDiffersWhereADeviceAnnouncesItsIndexAgain() async throws {
+        let index = try await TestIndex()
+        let files = [file("a", version((alice, 1))), file("b", version((alice, 1)), sequence: 2)]
+        try await index.announce(files, by: alice)
+        let stamp = try await index.store.listingStamp(of: music)
+        try await index.announce(files, by: alice, replacesAll: true)
+        #expect(try await index.store.listingStamp(of: music) != stamp)
+    }
+
+    @Test func theStampDiffersWhereSomethingRefusedIsAccepted() async throws {
+        let index = try await TestIndex()
+        try await index.store.setReaders(of: music, to: [alice], writers: []) { _ in false }
+        try await index.announce([file("a", version((alice, 1)))], by: alice)
+        #expect(try await index.store.children(music).isEmpty)
+        let stamp = try await index.store.listingStamp(of: music)
+        let refused = try await index.store.refused(in: music, limit: 10).versions
+        _ = try await index.store.accept(refused, in: music) { _ in false }
+        #expect(try await index.store.children(music).map(\.path) == ["a"])
+        #expect(try await index.store.listingStamp(of: music) != stamp)
+    }
 }

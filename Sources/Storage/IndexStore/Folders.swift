@@ -240,6 +240,7 @@ extension IndexStore {
     /// Drops what `device` announced in `folder` and forgets which index it was; gives that index's id back.
     @discardableResult
     func dropAnnouncements(of device: DeviceID, in folder: FolderID) async throws -> IndexID {
+        defer { unnumberedChanges.add() }
         var after: Int64 = 0
         let indexID = try await write { database in
             let row = try Folder.find(folder, in: database)

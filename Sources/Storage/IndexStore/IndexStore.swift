@@ -22,6 +22,8 @@ package final class IndexStore: Sendable {
     let orphans: RememberedNames
     let conflictCopies: RememberedNames
     private let writes: WriteCount
+    /// Counts changes that no sequence tells: what a device announced is dropped, or what was refused counts from now on.
+    let unnumberedChanges = WriteCount()
     private let blocksCaller: Bool
 
     /// What other devices may have stored here.

@@ -20,6 +20,8 @@ package struct ListingStamp: Hashable, Sendable {
     fileprivate var sequence: Int64
     /// Number, highest sequence, entries and role of every announcer.
     fileprivate var announcers: [Int64]
+    /// As `IndexStore.unnumberedChanges` had it before the others were read.
+    fileprivate var unnumbered: UInt64
 }
 
 /// Reading large directories in parts.
@@ -28,14 +30,16 @@ extension IndexStore {
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func listingStamp(of folder: FolderID) async throws -> ListingStamp {
-        try await read { database in
+        let unnumbered = unnumberedChanges.value
+        return try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
                 database, "SELECT number, maxSequence, entries, role FROM announcer WHERE folder = ?1 ORDER BY number")
             try select.bind(1, row.number)
             var announcers: [Int64] = []
             while try select.step() { announcers += (0..<4).map { select.integer($0) } }
-            return ListingStamp(indexID: row.indexID, sequence: row.sequence, announcers: announcers)
+            return ListingStamp(
+                indexID: row.indexID, sequence: row.sequence, announcers: announcers, unnumbered: unnumbered)
         }
     }
 

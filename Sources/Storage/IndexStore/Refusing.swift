@@ -47,6 +47,7 @@ extension IndexStore {
         of folder: FolderID, to readers: Set<DeviceID>, writers: Set<DeviceID>,
         isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
+        defer { unnumberedChanges.add() }
         let released: [Int64] = try await write { database in
             let row = try Folder.find(folder, in: database)
             let update = try RawStatement(database, "UPDATE announcer SET role = ?2 WHERE number = ?1")
@@ -187,7 +188,8 @@ extension IndexStore {
     package func accept(
         _ versions: [RefusedVersion], in folder: FolderID, isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> (names: [String], result: ApplyResult) {
-        try await write { database in
+        defer { unnumberedChanges.add() }
+        return try await write { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)
             var names: [String] = []
