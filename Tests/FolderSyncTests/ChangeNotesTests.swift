@@ -36,6 +36,15 @@ import Testing
         #expect(changes.allSatisfy { $0.time == 7 && $0.name == "a" && $0.device == Self.nas.shortID })
     }
 
+    /// Several messages may be taken in together.
+    @Test func aNameThatComesTwiceIsNotedOnce() {
+        let added = ("b", FileInfo?.none, FileInfo?.some(Self.file("b", 2)))
+        #expect(ChangeNotes.changes([added, added], time: 7).map(\.kind) == [.added])
+        let gone = ("a", FileInfo?.some(Self.file("a", 1)), FileInfo?.some(Self.file("a", 2, isDeleted: true)))
+        let changes = ChangeNotes.changes([gone, added, added], time: 7)
+        #expect(changes.map(\.kind) == [.renamed] && changes.map(\.oldName) == ["a"])
+    }
+
     /// Old and new names, and whether they are one file that was renamed.
     static let renames: [(String, [(FileInfo?, FileInfo?)], Bool)] = [
         ("alike", [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2))], true),

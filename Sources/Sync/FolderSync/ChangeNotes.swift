@@ -7,14 +7,16 @@ enum ChangeNotes {
     /// More names than this at once are noted as a number.
     static let nameLimit = 200
 
-    /// What became of names: `before` and `after` are the winners of the same names; nil where there was none.
+    /// What became of names: `before` and `after` are the winners of the same names; nil where there was none. A name that comes twice,
+    /// as in messages that were taken in together, counts once.
     static func changes(
         _ names: [(name: String, before: FileInfo?, after: FileInfo?)], time: Int64
     ) -> [RecordedChange] {
         var changes: [RecordedChange] = []
         var gone: [Int] = []
         var come: [Int] = []
-        for (name, before, after) in names {
+        var seen: Set<NameKey> = []
+        for (name, before, after) in names where seen.insert(name) {
             let was = isThere(before)
             guard let after, !after.isInvalid, before?.version != after.version || was == after.isDeleted,
                 was || !after.isDeleted
