@@ -91,13 +91,21 @@ import Testing
     @Test func theFirstIndexIsNoNews() {
         var indexes = FirstIndexes()
         #expect(!indexes.isNews(Self.batch(5), from: Self.nas))
-        indexes.exchange(with: Self.nas, known: 0, announced: 100)
+        let (one, other) = (IndexID(rawValue: 1), IndexID(rawValue: 2))
+        indexes.exchange(with: Self.nas, index: one, known: 0, announced: 100)
         #expect(!indexes.isNews(Self.batch(1, isFull: true), from: Self.nas))
         #expect(!indexes.isNews(Self.batch(100), from: Self.nas))
         #expect(indexes.isNews(Self.batch(101), from: Self.nas))
         #expect(!indexes.isNews(Self.batch(101), from: Self.phone))
-        indexes.exchange(with: Self.nas, known: 101, announced: 500)
+        // The link broke in the middle of it, and something was added meanwhile.
+        indexes.exchange(with: Self.nas, index: one, known: 40, announced: 120)
+        #expect(!indexes.isNews(Self.batch(41), from: Self.nas))
+        #expect(indexes.isNews(Self.batch(101), from: Self.nas))
+        indexes.exchange(with: Self.nas, index: one, known: 101, announced: 500)
         #expect(indexes.isNews(Self.batch(102), from: Self.nas))
+        indexes.exchange(with: Self.nas, index: one, known: 0, announced: 100)
+        indexes.exchange(with: Self.nas, index: other, known: 40, announced: 50)
+        #expect(indexes.isNews(Self.batch(41), from: Self.nas))
         #expect(!indexes.isNews(Self.batch(1, isFull: true), from: Self.nas))
     }
 

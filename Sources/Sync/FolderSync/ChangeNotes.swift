@@ -64,16 +64,18 @@ enum ChangeNotes {
 
 /// Up to where each device's announcements are its first index, of which nothing is noted. Pure.
 struct FirstIndexes: Sendable {
-    private var ends: [DeviceID: Int64] = [:]
+    private var firsts: [DeviceID: (index: IndexID, end: Int64)] = [:]
 
-    /// The links' talk of indexes says what is known of the device's, and how far it goes.
-    mutating func exchange(with device: DeviceID, known: Int64, announced: Int64) {
-        ends[device] = known == 0 ? announced : 0
+    /// The links' talk of indexes says which one the device has, what is known of it, and how far it goes.
+    mutating func exchange(with device: DeviceID, index: IndexID, known: Int64, announced: Int64) {
+        // The rest of what a link that broke has begun to bring is no news either.
+        if let first = firsts[device], first.index == index, known > 0, known < first.end { return }
+        firsts[device] = (index, known == 0 ? announced : 0)
     }
 
     /// Whether a batch tells what has happened, and not what there is.
     func isNews(_ batch: IndexBatch, from device: DeviceID) -> Bool {
-        guard !batch.isFullIndex, let end = ends[device], let first = batch.files.first else { return false }
+        guard !batch.isFullIndex, let end = firsts[device]?.end, let first = batch.files.first else { return false }
         return first.sequence > end
     }
 }

@@ -169,7 +169,8 @@ package final class FolderExchange: Sendable {
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
         state.withLock { state in
-            state.firstIndexes.exchange(with: device, known: known, announced: announced.sequence)
+            state.firstIndexes.exchange(
+                with: device, index: announced.indexID, known: known, announced: announced.sequence)
             state.gaps.exchange(with: device, known: known, announced: announced.sequence)
         }
         boards.peers.set(
