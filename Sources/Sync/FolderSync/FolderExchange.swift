@@ -189,7 +189,11 @@ package final class FolderExchange: Sendable {
     }
 
     /// The link with the device is over, or it shares the folder no longer.
-    package func linkEnded(with device: DeviceID) { boards.peers.ended(device, at: time.monotonic()) }
+    package func linkEnded(with device: DeviceID) {
+        // The link may have broken in the middle of a message.
+        state.withLock { _ = $0.receivingFrom.remove(device) }
+        boards.peers.ended(device, at: time.monotonic())
+    }
 
     // MARK: the indexes
 
