@@ -11,6 +11,8 @@ import Testing
         ("cafe", "Café.txt"), ("CAFÉ", "cafe.txt"), ("café", "Cafe\u{301}.txt"), ("uber", "Über die Brücke.md"),
         ("brücke", "uber die BRUCKE.md"), ("lodz", "Łódź"), ("Sao", "SÃO PAULO"), ("istanbul", "İstanbul"),
         ("nguyen", "Nguyễn"),
+        ("алёна", "Алена.jpg"), ("ежик", "Ёжик"), ("αθηνα", "Αθήνα.jpg"),
+        ("δρόμος", "ΔΡΟΜΟΣ"), ("ΔΡΟΜΟΣ", "δρόμος"),
         ("привет", "ПРИВЕТ мир"), ("img_2", "IMG_2.jpg"), ("", "anything"),
         ("at the end of a long name é", "it is AT THE END OF A LONG NAME E"),
         ("end", "éééééééééééééééééé the END"),
