@@ -213,6 +213,39 @@ struct PairingSessionTests {
         }
     }
 
+    /// One that is searched for may dial this one first: nothing is searched or told to have failed while the users compare.
+    @Test func oneThatHasDialledIsNotSearchedFor() async throws {
+        let (one, two) = (try Device(clock: ManualClock()), try Device(clock: ManualClock()))
+        let asked = Shared(0)
+        let waiting = try one.session(
+            target: .device(two.identity.device),
+            found: { _ in
+                asked.change { $0 += 1 }
+                return []
+            })
+        try await serving(waiting, of: one) { address in
+            async let searched: Void = waiting.dialTarget()
+            async let there = follow(waiting) { event in
+                guard case .code(let code, _, _, _, _) = event else { return }
+                // Beside the three tasks of a search, one looks after the attempt.
+                for _ in 0..<10 { await one.clock.advance(whenAsleep: 4) }
+                try? await waiting.confirm(code)
+            }
+            while !Task.isCancelled, asked.current == 0 { await Task.yield() }
+            let calling = try two.session(address: address)
+            async let dialled: Void = calling.dialTarget()
+            let here = await follow(calling, Self.confirming(calling))
+            await dialled
+            #expect(here.error == nil)
+            #expect(await there.error == nil)
+            // The search sees the end when its pause is over.
+            one.clock.advance(by: .seconds(10))
+            await searched
+        }
+        #expect(asked.current == 1)
+        #expect(one.stored.current.map(\.id) == [two.identity.device])
+    }
+
     @Test func oneThatIsNotFoundIsNamed() async throws {
         let device = try Device(clock: ManualClock())
         let other = try Device(clock: device.clock).identity.device

@@ -189,28 +189,35 @@ actor PairingSession {
         }
         tell(.dialling(address: device.description))
         while isOpen, searched == device {
-            let addresses = await environment.find(device)
-            let problem: ControlError
-            if addresses.isEmpty {
-                problem = .deviceNotFound(device, in: environment.scope)
-            } else {
-                do {
-                    let link = try await environment.connect(device, addresses)
-                    switch await attempt(on: link, dialled: nil) {
-                    case .failed(let failure)? where failure.code != .busy: return finish(ControlError(failure))
-                    case .failed(let failure)?: problem = ControlError(failure)
-                    case nil: problem = .pairingTimeout
-                    case _?: return
-                    }
-                } catch {
-                    problem = ControlError(pairingWith: device.description, error)
-                }
+            if !isAttempting, let problem = await reach(device), !isAttempting {
+                guard isOpen, searched == device else { return }
+                if problem != searchProblem { tell(.attemptFailed(message: Phrase("\(problem.text) Trying again."))) }
+                searchProblem = problem
             }
             guard isOpen, searched == device else { return }
-            if problem != searchProblem { tell(.attemptFailed(message: Phrase("\(problem.text) Trying again."))) }
-            searchProblem = problem
             let pause = Self.searchInterval + .seconds(environment.time.random())
             do { try await environment.time.clock.sleep(for: pause) } catch { return }
+        }
+    }
+
+    /// Whether the other end of an attempt has said something: it may be the device that is searched for, which has dialled this
+    /// one, and nothing else is tried or told while the user compares digits.
+    private var isAttempting: Bool { attempt.map { !$0.machine.isSilent } ?? false }
+
+    /// Dials a device wherever it is said to be, and runs the attempt to its end, which may be the session's.
+    ///
+    /// - Returns: why it was not reached; nil if it was, or if another attempt runs.
+    private func reach(_ device: DeviceID) async -> ControlError? {
+        let addresses = await environment.find(device)
+        guard !addresses.isEmpty else { return .deviceNotFound(device, in: environment.scope) }
+        do {
+            let link = try await environment.connect(device, addresses)
+            guard case .failed(let failure)? = await attempt(on: link, dialled: nil) else { return nil }
+            guard failure.code != .busy else { return ControlError(failure) }
+            finish(ControlError(failure))
+            return nil
+        } catch {
+            return ControlError(pairingWith: device.description, error)
         }
     }
 
