@@ -85,6 +85,16 @@ private struct Transfer {
                 written = Array(file.prefix(offered.resumableByteCount(of: resumes ?? 0)))
                 receiver.accept(resumingAfter: resumes ?? 0, at: now)
             }
+            // These are what time passes by: an end may follow from them.
+            while let frame = sender.nextFrame(at: now) {
+                isIdle = false
+                if case .data(let sequence, _) = frame { dataFrames.append(sequence) }
+                send(frame, toReceiver: true)
+            }
+            while let frame = receiver.nextFrame(at: now) {
+                isIdle = false
+                send(frame, toReceiver: false)
+            }
             while let event = sender.nextEvent() {
                 isIdle = false
                 if case .compare(let code) = event {
@@ -115,15 +125,6 @@ private struct Transfer {
             while let piece = sender.nextPiece(at: now) {
                 isIdle = false
                 sender.provide(read(file, piece.range), at: now)
-            }
-            while let frame = sender.nextFrame(at: now) {
-                isIdle = false
-                if case .data(let sequence, _) = frame { dataFrames.append(sequence) }
-                send(frame, toReceiver: true)
-            }
-            while let frame = receiver.nextFrame(at: now) {
-                isIdle = false
-                send(frame, toReceiver: false)
             }
         }
         guard let deadline = [sender.nextDeadline, receiver.nextDeadline].compactMap({ $0 }).min() else { return }
@@ -214,6 +215,26 @@ private struct Transfer {
         transfer.run()
         #expect(transfer.ends == [.finished, .finished])
         #expect(transfer.written == transfer.file)
+    }
+
+    /// Nothing of an empty file is acknowledged. It is not sent before the user has taken it, and the link's end is no refusal.
+    @Test func anEmptyFileWaitsForItsUser() throws {
+        var transfer = try Transfer(file: [])
+        transfer.thinks = .seconds(50)
+        transfer.run(until: .seconds(49))
+        #expect(transfer.ends.isEmpty)
+        transfer.receiver.linkEnded()
+        transfer.run(until: .seconds(51))
+        #expect(transfer.ends == [.finished])
+        transfer.sender.linkEnded()
+        transfer.run()
+        #expect(transfer.ends == [.finished, .finished])
+        var declined = try Transfer(file: [])
+        declined.thinks = .seconds(50)
+        declined.run(until: .seconds(49))
+        declined.receiver.cancel()
+        declined.run()
+        #expect(declined.ends.map { Self.failure($0) } == [.declined, .declined])
     }
 
     /// A v1 app that drops what comes before its user's yes, and counts over the gap from then on, gets a whole file.

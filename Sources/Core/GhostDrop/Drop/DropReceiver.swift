@@ -131,8 +131,9 @@ public struct DropReceiver: DropMachine, Sendable {
     /// The link has gone: nothing more comes.
     public mutating func linkEnded() {
         switch phase {
-        // With all pieces here, what is left is this side's own business.
+        // With all pieces here, what is left is this side's own business. An empty file has none, and may still be offered.
         case .checking: break
+        case .offered(let metadata) where isSenderDone && metadata.chunkCount == 0: break
         case .receiving(let metadata) where next == UInt64(metadata.chunkCount):
             isSenderDone = true
             completeIfAllArrived(metadata, at: .zero)

@@ -322,7 +322,8 @@ public struct DropSender: DropMachine, Sendable {
         guard sealed.isEmpty, metadata.range(ofChunk: next) == nil else { return }
         do throws(GhostDropError) {
             try channel.sendSealed(.complete(transferID: metadata.transferID, sha256: metadata.sha256))
-            phase = .completed(until: now + Self.objectionLimit)
+            // Of an empty file nothing is acknowledged: the receiver's user may not have answered yet.
+            phase = .completed(until: now + (isHeard ? Self.objectionLimit : Self.userLimit))
             channel.stopWaiting()
         } catch {
             end(error)
