@@ -38,12 +38,12 @@ final class BlueZClient: BusListener {
     private let start = ContinuousClock.now
     /// Answers what bluetoothd calls.
     private let answer: @Sendable (BlueZClient, BusNotice) -> BusAnswer
-    /// Hears the path of each device that disconnects.
-    private let disconnected: @Sendable (String) -> Void
+    /// Hears the path of each device that disconnects; nil: all of them have.
+    private let disconnected: @Sendable (String?) -> Void
 
     init(
         bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BlueZClient, BusNotice) -> BusAnswer,
-        disconnected: @escaping @Sendable (String) -> Void
+        disconnected: @escaping @Sendable (String?) -> Void
     ) {
         self.bus = bus
         self.answer = answer
@@ -127,7 +127,7 @@ final class BlueZClient: BusListener {
     }
 
     func busLost(_ reason: SystemError) {
-        closeValues()
+        endLinks(of: nil)
         update { facts in
             facts.bus = .lost(reason)
             facts.isWatching = false
@@ -140,7 +140,7 @@ final class BlueZClient: BusListener {
             guard signal.arguments.count == 3, signal.arguments[0].text == BlueZ.service else { return }
             let owner = signal.arguments[2].text.flatMap { $0.isEmpty ? nil : $0 }
             update { $0.ownerChanged(to: owner) }
-            closeValues()
+            endLinks(of: nil)
             return
         }
         let now = now
@@ -160,13 +160,15 @@ final class BlueZClient: BusListener {
         guard let ready else { return }
         for resume in ready { resume() }
         changed.yield()
-        if signal.member == "PropertiesChanged", signal.arguments.first?.text == BlueZ.device,
-            let changed = signal.arguments[1].members,
-            changed["Connected"]?.flag == false || changed["ServicesResolved"]?.flag == false
-        {
-            closeValues(of: signal.path)
-            disconnected(signal.path)
-        }
+        if let device = signal.disconnectedDevice { endLinks(of: device) }
+    }
+
+    /// What was connected by GATT is over.
+    ///
+    /// - Parameter device: its path; nil for all devices.
+    private func endLinks(of device: String?) {
+        closeValues(of: device)
+        disconnected(device)
     }
 
     // MARK: values
@@ -181,7 +183,7 @@ final class BlueZClient: BusListener {
     func leaveValues(of characteristic: String) { shared.withLock { $0.values[characteristic] = nil } }
 
     /// A device that has disconnected, or all of them, notify of nothing more.
-    private func closeValues(of device: String? = nil) {
+    private func closeValues(of device: String?) {
         let values = shared.withLock { $0.values }
         for (path, inbox) in values where device.map({ path.hasPrefix($0 + "/") }) ?? true { inbox.close() }
     }
@@ -276,6 +278,22 @@ final class BlueZClient: BusListener {
 }
 
 extension BusNotice {
+    /// The path of a device that has disconnected, or that bluetoothd does not have any more: its adapter was unplugged, of which it
+    /// says nothing else.
+    fileprivate var disconnectedDevice: String? {
+        switch (interface, member) {
+        case (BlueZ.properties, "PropertiesChanged"):
+            guard arguments.count == 3, arguments[0].text == BlueZ.device, let changed = arguments[1].members else {
+                return nil
+            }
+            return changed["Connected"]?.flag == false || changed["ServicesResolved"]?.flag == false ? path : nil
+        case (BlueZ.objects, "InterfacesRemoved"):
+            guard arguments.count == 2, arguments[1].texts?.contains(BlueZ.device) == true else { return nil }
+            return arguments[0].text
+        default: return nil
+        }
+    }
+
     /// The value that a characteristic's signal is about.
     fileprivate var value: [UInt8]? {
         guard member == "PropertiesChanged", interface == BlueZ.properties, arguments.count == 3,

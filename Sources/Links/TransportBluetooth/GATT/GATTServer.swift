@@ -207,8 +207,11 @@ final class GATTServer: Sendable {
         }
     }
 
-    /// The device has disconnected: its link is over.
-    func disconnected(_ device: String) {
-        for link in state.withLock({ [$0.current, $0.legacy] }) where link?.device == device { link?.inbox.close() }
+    /// The device has disconnected, or all have if it is nil: their links are over.
+    func disconnected(_ device: String?) {
+        for link in state.withLock({ [$0.current, $0.legacy] }).compactMap(\.self)
+        where device == nil || link.device == device {
+            link.inbox.close()
+        }
     }
 }
