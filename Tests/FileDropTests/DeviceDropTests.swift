@@ -110,6 +110,12 @@ import Testing
         for end in DeviceDropMessage.End.allCases { #expect(known.contains(end.older ?? end)) }
     }
 
+    @Test(arguments: [(0, nil, "no file"), (0, 3, "no file"), (2, 3, "2 of 3 files")] as [(Int64, Int?, String)])
+    func aReceiverReadsHowManyFilesHaveCome(_ received: Int64, _ count: Int?, _ words: String) {
+        let error = DropReceiveSession.timeout(received: received, of: count)
+        #expect(error.code == .timeout && error.message.contains(words))
+    }
+
     @Test func anOfferThatNobodyAnswersSaysSo() async throws {
         let incoming = IncomingDrop(
             id: number(), device: Self.device, directory: try RootDirectory(path: directory.path),

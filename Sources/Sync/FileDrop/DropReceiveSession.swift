@@ -102,7 +102,7 @@ package final class DropReceiveSession: DeviceDropReceiver {
     // MARK: the work
 
     /// Serves until as many files have come as were asked for, or nobody has come for as long as was said. Throws
-    /// `timeout` if nothing came.
+    /// `timeout` if nothing came, or fewer files than were asked for.
     package func run() async throws {
         for transport in environment.transports {
             // Closed again before this function returns.
@@ -118,7 +118,7 @@ package final class DropReceiveSession: DeviceDropReceiver {
             guard let arrival = await nextArrival() else {
                 try Task.checkCancellation()
                 guard totals.files > 0, request.count == nil else {
-                    throw ControlError(.timeout, "Timed out: no file was sent.", isRetryable: true)
+                    throw Self.timeout(received: totals.files, of: request.count)
                 }
                 break
             }
@@ -137,6 +137,14 @@ package final class DropReceiveSession: DeviceDropReceiver {
             }
         }
         conversation.tell(.done(files: totals.files, bytes: totals.bytes, failed: totals.failed))
+    }
+
+    /// - Parameter count: how many files were asked for; nil if any number will do.
+    static func timeout(received: Int64, of count: Int?) -> ControlError {
+        guard received > 0, let count else {
+            return ControlError(.timeout, "Timed out: no file was sent.", isRetryable: true)
+        }
+        return ControlError(.timeout, "Timed out: \(received) of \(count) files were received.", isRetryable: true)
     }
 
     private func close() {
