@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -20,10 +21,12 @@ import Testing
     private let directory = TemporaryDirectory()
     private let conversation = DropConversation(number: 1)
 
-    private var environment: DropEnvironment {
+    private var environment: DropEnvironment { environment(known: []) }
+
+    private func environment(known: [DeviceConfiguration]) -> DropEnvironment {
         let clock = clock
         return DropEnvironment(
-            registry: DropRegistry(), devices: DeviceRegistry(), known: { [] },
+            registry: DropRegistry(), devices: DeviceRegistry(), known: { known },
             folderFile: { throw ControlError(.noSuchPath, "\($0)") }, transports: [], nearby: [], start: { _ in },
             threads: .singleton, space: SpaceReservations(),
             time: AgentTime(
@@ -116,11 +119,28 @@ import Testing
         #expect(error.code == .timeout && error.message.contains(words))
     }
 
-    @Test func anOfferThatNobodyAnswersSaysSo() async throws {
-        let incoming = IncomingDrop(
-            id: number(), device: Self.device, directory: try RootDirectory(path: directory.path),
-            cancellation: .init(),
+    private func incoming(_ id: UniqueID, _ environment: DropEnvironment) throws -> IncomingDrop {
+        IncomingDrop(
+            id: id, device: Self.device, directory: try RootDirectory(path: directory.path), cancellation: .init(),
             wasAccepted: { _ in false }, accepted: { _ in }, conversation: conversation, environment: environment)
+    }
+
+    /// No link to it comes.
+    @Test func aDeviceThatIsPausedHereIsNotWaitedFor() async throws {
+        let environment = environment(known: [DeviceConfiguration(id: Self.device, name: "nas", isPaused: true)])
+        let outgoing = OutgoingDrop(
+            DamagedSource(result: .success([])), digest: SHA256.digest([1]), to: Self.device, linkLimit: .seconds(10),
+            conversation: conversation, environment: environment)
+        let incoming = try incoming(number(), environment)
+        let sending = await #expect(throws: ControlError.self) { try await outgoing.run() }
+        let receiving = await #expect(throws: ControlError.self) { try await incoming.run() }
+        for error in [sending, receiving] {
+            #expect(error?.message.contains("synctrain resume --device nas") == true)
+        }
+    }
+
+    @Test func anOfferThatNobodyAnswersSaysSo() async throws {
+        let incoming = try incoming(number(), environment)
         let asking = Task {
             var end = DeviceDropMessage.End.failed
             let offer = DropOffer(name: "a.txt", size: 1, digest: SHA256.digest([1]), device: nil)

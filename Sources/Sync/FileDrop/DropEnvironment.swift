@@ -52,6 +52,16 @@ package struct DropEnvironment: Sendable {
         known().first { $0.id == device }.flatMap { $0.name.isEmpty ? nil : $0.name }
     }
 
+    /// Why no link to a paired device comes, however long it is waited for; nil if one may.
+    func obstacle(to device: DeviceID) -> ControlError? {
+        guard let known = known().first(where: { $0.id == device }), known.isPaused else { return nil }
+        let reference = known.name.isEmpty ? device.description : known.name
+        return ControlError(
+            .linkLost,
+            "\(name(of: device) ?? "\(device.shortID)") is paused here; `synctrain resume --device \(ShellWord.quoted(reference))` "
+                + "resumes it.")
+    }
+
     /// What is known nearby of the device at an address.
     func nearbyName(at address: String) -> String? {
         nearby.lazy.flatMap(\.nearby).first { $0.address.description == address }?.name.map { String($0.prefix(64)) }

@@ -248,3 +248,4 @@ struct IncomingDrop: Sendable {
         }
     }
 }
+            if let obstacle = environment.obstacle(to: device) { throw obstacle }

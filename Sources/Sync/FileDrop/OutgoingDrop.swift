@@ -152,6 +152,7 @@ package final class OutgoingDrop: DeviceDropSource {
                     continue
                 }
             } else if session == nil {
+                if let obstacle = environment.obstacle(to: device) { throw obstacle }
                 let now = environment.now()
                 if lostAt == nil {
                     lostAt = now
