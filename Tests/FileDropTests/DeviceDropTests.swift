@@ -139,6 +139,31 @@ import Testing
         }
     }
 
+    /// A sender offers over its next link what has ended here, until it is told so: nobody is asked about it a second time.
+    @Test func whatHasEndedIsNotTakenAgain() async throws {
+        let (id, environment) = (number(), environment)
+        let incoming = try incoming(id, environment)
+        let running = Task { _ = await #expect(throws: ControlError.self) { try await incoming.run() } }
+        // As often as a link is looked for.
+        for _ in 0..<600 { await clock.advance(whenAsleep: 1) }
+        await running.value
+        let session = try await DropReceiveSession(
+            DropReceiveRequest(directory: directory.path), listening: [], conversation: conversation,
+            environment: environment)
+        func answer(_ id: UniqueID, to device: DeviceID = Self.device) async -> ResponseCode {
+            await environment.registry.serve(DeviceDropMessage(.offer, id).request(), from: device).code
+        }
+        #expect(await answer(id) == .ok, "it is going to be told")
+        #expect(await answer(id, to: DeviceID(digest: SHA256.digest([2]))) == .noSuchFile)
+        #expect(await answer(number()) == .noSuchFile)
+        #expect(environment.registry.receive(session))
+        // A receiver that takes no more is not asked.
+        while session.offered(number(), by: Self.device) {}
+        #expect(await answer(id) == .ok)
+        environment.registry.told(id)
+        #expect(await answer(id) == .noSuchFile)
+    }
+
     @Test func anOfferThatNobodyAnswersSaysSo() async throws {
         let incoming = try incoming(number(), environment)
         let asking = Task {

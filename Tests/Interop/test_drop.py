@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import signal
+import threading
 import uuid
 
 import pytest
@@ -578,6 +579,49 @@ def test_a_silent_sender_holds_up_nobody_once_it_has_given_up(lab, begin):
     receiving.event("received")
     assert receiving.wait() == (0, None)
     assert read(into, "other") == content
+
+
+def test_what_has_ended_is_not_taken_again(lab, begin):
+    """The link is lost before the sender is told that its file has come: it offers the same over the next link."""
+    agent, peer = lab.agent(), lab.peer("other")
+    lab.introduce(agent, peer)
+    folder, content = "\1synctrain-drop/1", harness.pattern(3_000)
+    names = {str(uuid.uuid4()).upper(): name for name in (b"one", b"two")}
+    ended, links, offered = [], [], threading.Event()
+
+    def serve(_, request):
+        kind, number = request["name"].split("/")[:2]
+        if kind == "about":
+            return len(content).to_bytes(8, "big") + hashlib.sha256(content).digest() + names[number]
+        if kind == "data":
+            return content[request.get("offset", 0):][:request["size"]]
+        ended.append(number)
+        if len(ended) == 1:
+            links[0].close()
+            return None
+        # That it has ended is not known before the offer is made.
+        offered.wait(20)
+        return b""
+    peer.client, peer.serve = "synctrain", serve
+
+    def offer(number):
+        link = peer.dial_until(agent.address) if len(links) < 2 else links[-1]
+        links.append(link)
+        id = link.request_later(folder, f"offer/{number}", {"size": 0})
+        if len(links) > 1:
+            offered.set()
+        return link.response(id)
+    into = lab.directory("in")
+    receiving = begin(ReceiveCommand, agent, "--dir", into, "--yes", "--count", "2")
+    receiving.event("waiting")
+    first, second = names
+    assert offer(first) == (b"", 0)
+    wait_until(lambda: ended, what="the file has come")
+    assert offer(first) == (b"", 0)
+    wait_until(lambda: len(ended) > 1, what="the sender is told")
+    assert offer(second) == (b"", 0)
+    assert receiving.wait() == (0, None)
+    assert sorted(os.listdir(into)) == ["one", "two"]
 
 
 def test_what_cannot_be_sent(lab):

@@ -15,6 +15,8 @@ package final class DropRegistry: Sendable {
         var receiving: (any DeviceDropReceiver)?
         /// What paired devices may get, by its number.
         var outgoing: [UniqueID: any DeviceDropSource] = [:]
+        /// Transfers of paired devices that have ended here, of which the device is just told, and who sent each.
+        var ended: [UniqueID: DeviceID] = [:]
     }
 
     /// Requests of the user's at the same time.
@@ -73,6 +75,13 @@ package final class DropRegistry: Sendable {
 
     package func endReceiving() { state.withLock { $0.receiving = nil } }
 
+    /// A transfer of a paired device has ended here, and the device is going to be told. Where the link was lost first, it may offer
+    /// the file over the next one before it knows: that begins nothing, until `told`.
+    func ended(_ id: UniqueID, by device: DeviceID) { state.withLock { $0.ended[id] = device } }
+
+    /// The device of a transfer that has ended knows, or could not be reached.
+    func told(_ id: UniqueID) { state.withLock { $0.ended[id] = nil } }
+
     // MARK: paired devices
 
     package func offer(_ drop: any DeviceDropSource) { state.withLock { $0.outgoing[drop.id] = drop } }
@@ -82,10 +91,14 @@ package final class DropRegistry: Sendable {
     /// Answers what a paired device asks about transfers.
     package func serve(_ request: BlockRequest, from device: DeviceID) async -> BlockAnswer {
         guard let message = DeviceDropMessage(request.name) else { return BlockAnswer(.noSuchFile) }
-        let (receiving, outgoing) = state.withLock { ($0.receiving, $0.outgoing[message.id]) }
+        let (receiving, outgoing, hasEnded) = state.withLock { state in
+            (state.receiving, state.outgoing[message.id], state.ended[message.id] == device)
+        }
         switch message.kind {
         case .offer:
-            guard let receiving, receiving.offered(message.id, by: device) else { return BlockAnswer(.noSuchFile) }
+            guard hasEnded || receiving?.offered(message.id, by: device) == true else {
+                return BlockAnswer(.noSuchFile)
+            }
             return BlockAnswer(ByteBuffer())
         case .cancel:
             receiving?.cancelled(message.id, by: device)

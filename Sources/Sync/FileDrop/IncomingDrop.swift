@@ -48,15 +48,24 @@ struct IncomingDrop: Sendable {
         do {
             let received = try await receive(&end)
             // Only what is durable is called done.
-            environment.start { await tell(.done) }
+            finish(.done)
             return received
         } catch {
             if !cancellation.isCancelled {
                 // Whatever it was that noticed the cancellation.
                 let told = end == .failed && Task.isCancelled ? .stopped : end
-                environment.start { await tell(told) }
+                finish(told)
             }
             throw error
+        }
+    }
+
+    /// Tells the sender how it ended, whatever becomes of the request. Until then the file is not taken from it again.
+    private func finish(_ end: DeviceDropMessage.End) {
+        environment.registry.ended(id, by: device)
+        environment.start {
+            await tell(end)
+            environment.registry.told(id)
         }
     }
 
@@ -243,9 +252,9 @@ struct IncomingDrop: Sendable {
         while true {
             try cancellation.check()
             if let session = environment.devices.device(device)?.session, session.isOpen { return session }
+            if let obstacle = environment.obstacle(to: device) { throw obstacle }
             guard environment.now() < deadline else { throw OutgoingDrop.unreachable(peer) }
             try await environment.time.clock.sleep(for: .milliseconds(200))
         }
     }
 }
-            if let obstacle = environment.obstacle(to: device) { throw obstacle }
