@@ -106,6 +106,20 @@ import Testing
 
     // MARK: steps
 
+    /// Advertising fails while other programs have all places. Nothing else waits until it is tried again.
+    @Test func aStepThatFailedHoldsUpNoOther() {
+        var facts = facts([Objects.adapter(hci0)]) {
+            $0.isListening = true
+            $0.socketAdapter = hci0
+            $0.applicationAdapter = hci0
+            $0.refusal = BluetoothFacts.StepError(step: .advertise, isDenied: false, message: "Failed")
+        }
+        #expect(facts.nextStep(isRetryDue: false) == nil)
+        #expect(facts.nextStep(isRetryDue: true) == .advertise)
+        facts.isListening = false
+        #expect(facts.nextStep(isRetryDue: false) == .unregisterApplication)
+    }
+
     /// Does each step as if it succeeded, until there is none; gives them.
     private func perform(_ facts: inout BluetoothFacts) -> [BluetoothFacts.Step] {
         var steps: [BluetoothFacts.Step] = []

@@ -119,6 +119,12 @@ struct BluetoothFacts: Equatable, Sendable {
         return nil
     }
 
+    /// The next step, but not the one that failed last before it is to be tried again. What else there is to do waits for no other.
+    func nextStep(isRetryDue: Bool) -> Step? {
+        guard let step = nextStep, isRetryDue || step != refusal?.step else { return nil }
+        return step
+    }
+
     /// bluetoothd is another one now, or none: nothing of what the last one was asked for holds.
     mutating func ownerChanged(to owner: String?) {
         guard self.owner != owner else { return }

@@ -19,8 +19,8 @@ struct ServiceLoop {
         await withTaskGroup(of: Void.self) { alarms in
             for await _ in core.client.changes {
                 observeRadio()
-                while let step = core.client.facts.nextStep, !Task.isCancelled {
-                    if core.client.facts.refusal != nil, ContinuousClock.now < retry { break }
+                while let step = core.client.facts.nextStep(isRetryDue: ContinuousClock.now >= retry), !Task.isCancelled
+                {
                     do {
                         switch step {
                         case .openSocket:
