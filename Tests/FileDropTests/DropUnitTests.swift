@@ -87,6 +87,19 @@ final class TemporaryDirectory: Sendable {
         #expect(try DropSendSession.target(named: name, known: Self.known) == target)
     }
 
+    /// A file goes to no device that was not meant.
+    @Test func aNameOfTwoDevicesStandsForNeither() throws {
+        let other = DeviceID(digest: SHA256.digest([3]))
+        let known =
+            [DeviceConfiguration(id: other, name: Self.one.description)] + Self.known
+            + [DeviceConfiguration(id: Self.two, name: "nas")]
+        let error = #expect(throws: ControlError.self) { try DropSendSession.target(named: "nas", known: known) }
+        #expect(error?.code == .noSuchDevice && error?.message.contains("use a device id") == true)
+        for id in [Self.one, Self.two] {
+            #expect(try DropSendSession.target(named: id.description, known: known) == .device(id))
+        }
+    }
+
     @Test func strangersIDsAndBadAddressesAreErrors() {
         for (name, code) in [(Self.two.description, ControlError.Code.noSuchDevice), ("ble://x", .invalidRequest)] {
             let error = #expect(throws: ControlError.self) {

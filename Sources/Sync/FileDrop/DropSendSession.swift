@@ -105,15 +105,18 @@ package struct DropSendSession: Sendable {
 
     /// What a name stands for that need not be looked for; nil for one that is to be seen nearby. Pure.
     package static func target(named name: String, known: [DeviceConfiguration]) throws(ControlError) -> Target? {
-        if let device = known.first(where: { $0.id.description == name || !$0.name.isEmpty && $0.name == name }) {
-            return .device(device.id)
+        let id = try? DeviceID(parsing: name)
+        // The id comes first: any device may call itself by that of another.
+        if let device = known.first(where: { $0.id == id }) { return .device(device.id) }
+        let named = known.filter { !$0.name.isEmpty && $0.name == name }
+        guard named.count < 2 else {
+            throw ControlError(
+                .noSuchDevice, "\(named.count) devices are called `\(name)`; use a device id", path: name)
         }
-        if let id = try? DeviceID(parsing: name) {
-            guard let device = known.first(where: { $0.id == id }) else {
-                throw ControlError(
-                    .noSuchDevice, "No paired device has that id; pair with it first: `synctrain pair`.", path: name)
-            }
-            return .device(device.id)
+        if let device = named.first { return .device(device.id) }
+        guard id == nil else {
+            throw ControlError(
+                .noSuchDevice, "No paired device has that id; pair with it first: `synctrain pair`.", path: name)
         }
         guard name.contains("://") else { return nil }
         let address: LinkAddress
