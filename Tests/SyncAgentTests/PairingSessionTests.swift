@@ -41,6 +41,7 @@ struct PairingSessionTests {
             address: LinkAddress? = nil, target: PairingTarget? = nil, scope: SearchScope = SearchScope(),
             found: @escaping @Sendable (DeviceID) async -> [LinkAddress] = { _ in [] }, folders: [FolderID] = [],
             knowing known: [DeviceID: String] = [:],
+            dialling: (@Sendable (LinkAddress) async throws -> SecureLink)? = nil,
             storing: @escaping @Sendable (PairedDevice) async throws -> Void = { _ in }
         ) throws -> PairingSession {
             let (stored, connected, clock) = (stored, connected, clock)
@@ -53,7 +54,8 @@ struct PairingSessionTests {
                     localDevice: identity.device,
                     introduction: { PairingIntroduction(name: "a device", addresses: []) },
                     knownName: { known[$0] },
-                    dial: { try await TCPTransport().dial($0, timeout: .seconds(10), install: authenticator.install) },
+                    dial: dialling
+                        ?? { try await TCPTransport().dial($0, timeout: .seconds(10), install: authenticator.install) },
                     scope: scope, find: found,
                     connect: { _, addresses in
                         var last: any Error = CancellationError()
@@ -243,6 +245,43 @@ struct PairingSessionTests {
             await searched
         }
         #expect(asked.current == 1)
+        #expect(one.stored.current.map(\.id) == [two.identity.device])
+    }
+
+    /// Another device dials while one is dialled in vain: that is not told between the digits and their answer.
+    @Test func aDialThatFailsIsNotToldWhileDigitsAreCompared() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let (isDialling, isOver) = (Shared(false), Shared(false))
+        let (ending, end) = AsyncStream.makeStream(of: Void.self)
+        let waiting = try one.session(
+            address: .tcp(host: "127.0.0.1", port: 1),
+            dialling: { _ in
+                isDialling.change { $0 = true }
+                for await _ in ending {}
+                throw LinkError(.failed, "nobody is there", isTransient: true)
+            })
+        try await serving(waiting, of: one) { address in
+            async let dialled: Void = {
+                await waiting.dialTarget()
+                isOver.change { $0 = true }
+            }()
+            async let there = follow(waiting) { event in
+                guard case .code(let code, _, _, _, _) = event else { return }
+                end.finish()
+                while !Task.isCancelled, !isOver.current { await Task.yield() }
+                try? await waiting.confirm(code)
+            }
+            while !Task.isCancelled, !isDialling.current { await Task.yield() }
+            let calling = try two.session(address: address)
+            async let called: Void = calling.dialTarget()
+            #expect(await follow(calling, Self.confirming(calling)).error == nil)
+            await called
+            await dialled
+            let (events, error) = await there
+            #expect(error == nil)
+            #expect(!events.contains { if case .attemptFailed = $0 { true } else { false } })
+        }
         #expect(one.stored.current.map(\.id) == [two.identity.device])
     }
 

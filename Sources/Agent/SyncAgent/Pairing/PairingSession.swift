@@ -247,9 +247,12 @@ actor PairingSession {
         }
     }
 
-    /// A dial failed: the end if that was all the user wanted, else the waiting goes on.
+    /// A dial failed: the end if that was all the user wanted, else the waiting goes on. Where another device has dialled meanwhile,
+    /// it is told only if nothing comes of that in time.
     private func giveUp(_ error: ControlError) {
-        if case .address? = target, attempt == nil {
+        if isAttempting {
+            searchProblem = error
+        } else if case .address? = target, attempt == nil {
             finish(error)
         } else if isOpen {
             tell(.attemptFailed(message: error.text))
