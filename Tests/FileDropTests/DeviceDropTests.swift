@@ -139,6 +139,17 @@ import Testing
         }
     }
 
+    /// A device that turns this one away is not brought closer in vain.
+    @Test(arguments: [nil, .given, .needed] as [DeviceStatus.Acceptance?])
+    func whoTurnsThisDeviceAwayIsNotTooFar(_ acceptance: DeviceStatus.Acceptance?) {
+        var state = DeviceSession.Snapshot(DeviceConfiguration(id: Self.device, name: "nas"))
+        (state.acceptance, state.lastError) = (acceptance, "it has not accepted this device yet")
+        let peer = DropPeer(device: Self.device.description, name: "nas", address: "", transport: "")
+        let message = OutgoingDrop.unreachable(peer, state).message
+        #expect(message.contains("not accepted") == (acceptance == .needed), "\(message)")
+        #expect(message.contains("closer") == (acceptance != .needed), "\(message)")
+    }
+
     /// A sender offers over its next link what has ended here, until it is told so: nobody is asked about it a second time.
     @Test func whatHasEndedIsNotTakenAgain() async throws {
         let (id, environment) = (number(), environment)

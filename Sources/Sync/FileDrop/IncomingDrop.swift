@@ -253,7 +253,9 @@ struct IncomingDrop: Sendable {
             try cancellation.check()
             if let session = environment.devices.device(device)?.session, session.isOpen { return session }
             if let obstacle = environment.obstacle(to: device) { throw obstacle }
-            guard environment.now() < deadline else { throw OutgoingDrop.unreachable(peer) }
+            guard environment.now() < deadline else {
+                throw OutgoingDrop.unreachable(peer, environment.devices.device(device)?.state)
+            }
             try await environment.time.clock.sleep(for: .milliseconds(200))
         }
     }

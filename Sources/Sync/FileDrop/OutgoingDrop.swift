@@ -166,7 +166,9 @@ package final class OutgoingDrop: DeviceDropSource {
                     dialledAt = now
                     await environment.devices.device(device)?.seek()
                 }
-                guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
+                guard now - (lostAt ?? now) < linkLimit else {
+                    throw Self.unreachable(peer, environment.devices.device(device)?.state)
+                }
             } else if let session {
                 switch state.withLock({ $0.patience.step(at: environment.now()) }) {
                 case .wait: break
@@ -235,10 +237,15 @@ package final class OutgoingDrop: DeviceDropSource {
         ControlError(.digestDiffers, "\(file) changed while it was being sent; send it again.", isRetryable: true)
     }
 
-    package static func unreachable(_ peer: DropPeer) -> ControlError {
-        ControlError(
+    /// - Parameter state: what is known of the device, whose own word counts for more than a guess.
+    static func unreachable(_ peer: DropPeer, _ state: DeviceSession.Snapshot?) -> ControlError {
+        let name = peer.name ?? peer.device ?? peer.address
+        if let state, state.acceptance == .needed, let reason = state.lastError {
+            return ControlError(.linkLost, "\(name) cannot be reached: \(reason).", isRetryable: true)
+        }
+        return ControlError(
             .linkLost,
-            "\(peer.name ?? peer.device ?? peer.address) cannot be reached; bring the devices closer together or into one "
+            "\(name) cannot be reached; bring the devices closer together or into one "
                 + "network, and send the file again to resume.", isRetryable: true)
     }
 }
