@@ -56,6 +56,47 @@ import TransportTCP
         #expect(receive(["tcp://192.0.2.7:2"], instance: 2, at: 269) == .appeared)
     }
 
+    /// A Syncthing announces itself from each of its addresses, with another number for each family.
+    @Test func keepsWhatADeviceAnnouncesFromEachOfItsAddresses() throws {
+        var table = DiscoveryTable()
+        let other = try #require(IPAddress("fe80::7%2"))
+        let (one, two) = (
+            LinkAddress.tcp(host: "192.0.2.7", port: 22000), LinkAddress.tcp(host: "fe80::7%2", port: 22000)
+        )
+        func receive(from source: IPAddress, instance: Int64, at seconds: Int) -> DiscoveryTable.Change {
+            table.receive(
+                Self.announcement(1, instance: instance), from: source, isKnown: true, at: .seconds(seconds))
+        }
+        func addresses(at seconds: Int) -> [LinkAddress] { table.addresses(of: Self.device(1), at: .seconds(seconds)) }
+
+        #expect(receive(from: Self.source, instance: 1, at: 0) == .appeared)
+        #expect(receive(from: other, instance: 1, at: 1) == .moved)
+        #expect(addresses(at: 1) == [one, two])
+        #expect(receive(from: other, instance: 1, at: 31) == .refreshed)
+        #expect(receive(from: Self.source, instance: 1, at: 32) == .refreshed)
+        #expect(addresses(at: 32) == [one, two])
+        // It restarts.
+        #expect(receive(from: Self.source, instance: 2, at: 60) == .appeared)
+        #expect(receive(from: other, instance: 3, at: 60) == .appeared)
+        #expect(receive(from: Self.source, instance: 2, at: 90) == .refreshed)
+        #expect(receive(from: other, instance: 3, at: 90) == .refreshed)
+        // An address that it has no longer goes by itself.
+        #expect(receive(from: Self.source, instance: 2, at: 150) == .refreshed)
+        #expect(addresses(at: 180) == [one])
+        #expect(table.entries(at: .seconds(180)).map(\.addresses) == [[one]])
+    }
+
+    @Test func keepsTheNewestOfTooManySources() {
+        var table = DiscoveryTable()
+        for number in 1...20 {
+            let source = IPAddress("192.0.2.\(number)")!
+            _ = table.receive(Self.announcement(1), from: source, isKnown: true, at: .seconds(number))
+        }
+        #expect(
+            table.addresses(of: Self.device(1), at: .seconds(20))
+                == (17...20).map { .tcp(host: "192.0.2.\($0)", port: 22000) })
+    }
+
     @Test func forgetsAfterTheLifetime() {
         var table = DiscoveryTable()
         _ = table.receive(Self.announcement(1), from: Self.source, isKnown: true, at: .seconds(10))
