@@ -44,7 +44,8 @@ package struct DialTarget: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ kind: Kind, _ host: String, _ port: UInt16, parameters: String = "") {
         self.kind = kind
-        self.host = (IPAddress(host)?.description ?? host).lowercased()
+        // The zone of an address is an interface's name: `enP2p1s0` is another than `enp2p1s0`.
+        self.host = IPAddress(host)?.description ?? host.lowercased()
         self.port = port
         let authority = self.host.contains(":") ? "[\(self.host)]:\(port)" : "\(self.host):\(port)"
         text = "\(kind.rawValue)://\(authority)\(parameters)"
