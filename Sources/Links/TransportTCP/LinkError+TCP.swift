@@ -14,11 +14,7 @@ extension LinkError {
             if let last = error.connectionErrors.last {
                 self.init(dialing: address, last.error)
             } else {
-                self.init(
-                    .hostNotFound,
-                    "the name in \(address) cannot be resolved; check it, or use the device's IP address",
-                    there: "the name cannot be resolved; check it, or use the device's IP address", isTransient: true,
-                    cause: String(describing: error))
+                self = .unresolved(address, String(describing: error))
             }
             return
         }
@@ -29,10 +25,7 @@ extension LinkError {
         case ChannelError.connectTimeout:
             self = .timedOut(address, cause)
         case is SocketAddressError:
-            self.init(
-                .hostNotFound, "the name in \(address) cannot be resolved; check it, or use the device's IP address",
-                there: "the name cannot be resolved; check it, or use the device's IP address", isTransient: true,
-                cause: cause)
+            self = .unresolved(address, cause)
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
@@ -47,6 +40,13 @@ extension LinkError {
                     cause: cause)
             case ETIMEDOUT:
                 self = .timedOut(address, cause)
+            case EINVAL where address.ipAddress.map { $0.isLinkLocal && !$0.isIPv4 && $0.zone == nil } ?? false:
+                self.init(
+                    .invalidAddress,
+                    "\(address) lacks the network interface that leads to it; add it, as in tcp://[fe80::1%eth0]:22000",
+                    there:
+                        "the network interface that leads there is missing; add it, as in tcp://[fe80::1%eth0]:22000",
+                    isTransient: false, cause: cause)
             case EACCES, EPERM:
                 self.init(
                     .permissionDenied, "this machine's firewall blocks connections to \(address)",
@@ -100,6 +100,21 @@ extension LinkError {
     private static func isSystemPort(_ address: LinkAddress) -> Bool {
         guard case .tcp(_, let port) = address else { return false }
         return (1..<1024).contains(port)
+    }
+
+    /// The C library knows no address for the host: of a number, no index for the interface that it names.
+    private static func unresolved(_ address: LinkAddress, _ cause: String) -> LinkError {
+        if let zone = address.ipAddress?.zone {
+            return LinkError(
+                .addressUnavailable,
+                "this machine has no network interface \(zone), which \(address) names; `ip link` lists those that it has",
+                there: "this machine has no network interface \(zone); `ip link` lists those that it has",
+                isTransient: true, cause: cause)
+        }
+        return LinkError(
+            .hostNotFound, "the name in \(address) cannot be resolved; check it, or use the device's IP address",
+            there: "the name cannot be resolved; check it, or use the device's IP address", isTransient: true,
+            cause: cause)
     }
 
     private static func timedOut(_ address: LinkAddress, _ cause: String) -> LinkError {
