@@ -42,6 +42,20 @@ import Transport
         #expect(ways.allSatisfy { DeviceWay.outcomes.contains($0.outcome) })
     }
 
+    /// An address that was corrected, that discovery names no longer, or that is not dialled now.
+    @Test func whatCameOfDialsIsToldOfTheAddressesThatThereAre() throws {
+        var state = DeviceSession.Snapshot(DeviceConfiguration(id: DeviceID(certificateDER: [2]), name: "nas"))
+        let targets = try ["tcp://a:1", "tcp://b:1", "relay://r:1"].map { try DialTarget(parsing: $0) }
+        for address in ["tcp://a:1", "tcp://b:1", "relay://r:1", "tcp://old:1"] {
+            state.note(DialReport(message: "refused", time: WallTime(seconds: 0), source: .configured), of: address)
+        }
+        state.note(targets: targets, obstacles: [targets[2]: .relaysOff])
+        #expect(state.ways([]).map(\.address) == ["tcp://a:1", "tcp://b:1", "relay://r:1"])
+        #expect(state.ways([]).map(\.outcome) == ["failed", "failed", "not-tried"])
+        state.note(targets: Array(targets[1...]), obstacles: [:])
+        #expect(state.ways([]).map(\.address) == ["tcp://b:1"])
+    }
+
     @Test func anyRateIsTold() {
         let state = DeviceSession.Snapshot(
             DeviceConfiguration(id: DeviceID(certificateDER: [2]), name: "nas", addresses: []))

@@ -81,6 +81,13 @@ extension DeviceSession.Snapshot {
         ways[address] = report
     }
 
+    /// Takes in where the device may be now and which of that is not dialled: of dials elsewhere nothing is told any more.
+    mutating func note(targets: [DialTarget], obstacles: [DialTarget: DialObstacle]) {
+        self.obstacles = Dictionary(obstacles.map { ($0.key.text, $0.value) }) { first, _ in first }
+        let tried = Set(targets.map(\.text)).subtracting(self.obstacles.keys)
+        ways = ways.filter { tried.contains($0.key) }
+    }
+
     /// Where a radio reaches it.
     var radioAddresses: Set<LinkAddress> {
         Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))

@@ -99,7 +99,8 @@ package actor DeviceSession {
         self.configuration = configuration
         snapshot.withLock { snapshot in
             snapshot.configure(configuration, exceeded: allowance.exceeded)
-            if wasPaused != isPaused { snapshot.lastError = nil }
+            // What a dial of other addresses came to is not why the device is not connected now.
+            if wasPaused != isPaused || hasNewAddresses { snapshot.lastError = nil }
         }
         if isPaused {
             closeAll(reason: pauseReason)
@@ -542,13 +543,10 @@ package actor DeviceSession {
 
     private func publishObstacles() {
         let obstacles = links.obstacles
-        let texts = Dictionary(obstacles.map { ($0.key.text, $0.value) }) { first, _ in first }
-        snapshot.withLock { snapshot in
-            snapshot.obstacles = texts
-            for address in texts.keys { snapshot.ways[address] = nil }
-        }
+        let targets = links.targets
+        snapshot.withLock { $0.note(targets: targets, obstacles: obstacles) }
         guard open.isEmpty, let (target, obstacle) = obstacles.min(by: { $0.key.text < $1.key.text }),
-            obstacles.count == links.targets.count, Set(obstacles.values).isDisjoint(with: [.paused, .idleRadio])
+            obstacles.count == targets.count, Set(obstacles.values).isDisjoint(with: [.paused, .idleRadio])
         else { return }
         note(error: "\(target): \(obstacle.text)")
     }
