@@ -62,7 +62,8 @@ import Testing
 @Suite struct AddressSyntaxTests {
     @Test(arguments: [
         "dynamic", "tcp://192.0.2.7:22000", "tcp://nas.local:1", "tcp://[fe80::1]:22000", "tcp://[fe80::1%eth0]:65535",
-        "tcp://[::ffff:192.0.2.1]:5", "tcp://bücher.example:22000", "tcp://my_host:22000", "virtual://my-host_2.x",
+        "tcp://[::ffff:192.0.2.1]:5", "tcp://xn--bcher-kva.example:22000", "tcp://my_host:22000",
+        "virtual://my-host_2.x",
     ])
     func takesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) == nil) }
 
@@ -71,6 +72,9 @@ import Testing
         "tcp://host:0", "quic://host:22000", "tcp://fe80::1:22000", "tcp://[fe80::1]", "tcp://[host]:1", "tcp://[]:1",
         "tcp://[fe80::1%]:1", "tcp://ho st:1", "tcp://host:1/x", "tcp://u@host:1", "tcp://host:+1",
         "tcp://0.0.0.0:22000", "virtual://", "virtual://a b", "virtual://ü", "virtual://a/b",
+        "tcp://[192.168.1.10:22000:]:22000", "tcp://[1:2]:1", "tcp://[fe80::1::2]:1", "tcp://[ff02::1%eth0]:1",
+        "tcp://192.168.1.300:22000", "tcp://192.168.1:22000", "tcp://1234:22000", "tcp://224.0.0.1:22000",
+        "tcp://bücher.example:22000",
         "tcp://[::]:22000", "tcp://host:１", "tcp://ho\nst:1", "tcp://\(String(repeating: "a", count: 300)):1",
     ])
     func refusesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) != nil) }
@@ -116,7 +120,8 @@ import Testing
     @Test(arguments: [
         "", "dynamic", "default", "tcp://nas:1", "relay://h:1/?id=A", "quic://h", "virtual://a", "a b", "nas:",
         "nas:99999",
-        "nas:22000/x", "fe80::zz", "[fe80", ":", "tcp://", "tcp://h:x", String(repeating: "a", count: 301),
+        "nas:22000/x", "fe80::zz", "192.168.1.10:22000:", "nas.local:22000:1", "fe80::1::2", "[fe80", ":", "tcp://",
+        "tcp://h:x", String(repeating: "a", count: 301),
     ])
     func leavesTheRestAsItIs(_ text: String) { #expect(AddressSyntax.completed(text) == text) }
 

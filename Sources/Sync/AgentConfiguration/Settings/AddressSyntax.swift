@@ -1,3 +1,4 @@
+import LinkRules
 import Phrases
 import Trimming
 
@@ -36,19 +37,39 @@ package enum AddressSyntax {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         if text.hasPrefix("relay://") { return ServerSyntax.problem(relay: text) }
         guard let (host, port) = split(text) else {
-            if hasTooLargePort(text) { return tooLargePort(text) }
-            return Phrase(
-                "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
-                    + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`")
+            return hasTooLargePort(text) ? tooLargePort(text) : unrecognised(text)
         }
         guard port > 0 else {
             return Phrase("the address `\(text)` has port 0; give the port that the device listens on")
         }
-        guard !isWildcard(host) else {
+        guard !isWildcard(host) else { return noDevice(text) }
+        return problem(dialling: text, at: host)
+    }
+
+    /// Nil if the address `text` with that host is dialled, else what keeps it from that.
+    private static func problem(dialling text: String, at host: String) -> Phrase? {
+        guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
             return Phrase(
-                "the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`")
+                "the name in the address `\(text)` has other letters than a to z; use its form with `xn--` or the IP address"
+            )
         }
-        return nil
+        guard let target = try? DialTarget(parsing: text) else { return unrecognised(text) }
+        switch AddressSanity.problem(target, from: .configured, hasProxy: true) {
+        case nil: return nil
+        case .numericName:
+            return Phrase("`\(host)` in the address `\(text)` is not an IP address, which has four numbers up to 255")
+        default: return noDevice(text)
+        }
+    }
+
+    private static func noDevice(_ text: String) -> Phrase {
+        Phrase("the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`")
+    }
+
+    private static func unrecognised(_ text: String) -> Phrase {
+        Phrase(
+            "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
+                + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`")
     }
 
     /// Nil if `text` is `tcp://:port` for all addresses of this machine, `tcp://address:port` for one, or a name on the
@@ -129,8 +150,10 @@ package enum AddressSyntax {
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
             let address = host.prefix { $0 != "%" }
-            guard address.contains(":"), address.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E })
-            else { return nil }
+            // What is in brackets may be anything that a person typed with several colons.
+            guard address.contains(":"), (try? DialTarget(parsing: "tcp://[\(address)]:1"))?.ipAddress != nil else {
+                return nil
+            }
             let zone = host.dropFirst(address.count)
             guard zone.isEmpty || (zone.count > 1 && zone.dropFirst().utf8.allSatisfy(isHostByte)) else { return nil }
         } else {
