@@ -257,7 +257,26 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
                 }
                 #expect(problem.contains(word))
                 #expect(discovery.problem == problem)
+                clock.advance(by: .seconds(119))
+                #expect(discovery.problem == problem)
+                // Nobody is looked for any more: of how the server does now, nothing is known.
+                clock.advance(by: .seconds(1))
+                #expect(discovery.problem == nil)
             }
+        }
+    }
+
+    @Test func whatWasWrongInAnotherNetworkIsNotTold() async throws {
+        let discovery = try discovery(["https://a.example/?noannounce"])
+        try await running(discovery) { events in
+            #expect(await addresses(discovery).isEmpty)
+            guard case .lookupFailed(_, let problem) = await events.next() else {
+                Issue.record("no failure")
+                return
+            }
+            #expect(discovery.problem == problem)
+            discovery.networkChanged()
+            #expect(discovery.problem == nil)
         }
     }
 

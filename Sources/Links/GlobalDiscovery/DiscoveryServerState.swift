@@ -6,7 +6,8 @@ package struct DiscoveryServerState: Equatable, Sendable {
         package var sinceSuccess: Duration?
         /// How long until the next attempt; nil when it waits for an occasion, or is under way.
         package var untilNext: Duration?
-        /// What went wrong at the last attempt, with the remedy; nil when nothing did.
+        /// What went wrong at the last attempt, with the remedy; nil when nothing did, and when that is long ago or was in another
+        /// network.
         package var problem: String?
 
         package init(sinceSuccess: Duration? = nil, untilNext: Duration? = nil, problem: String? = nil) {

@@ -174,10 +174,12 @@ package final class GlobalDiscovery: Sendable {
                     problem: trail.problem)
             }[...]
             var lookingUp = shared.lookingUp.enumerated().map { index, trail in
-                DiscoveryServerState.Activity(
-                    sinceSuccess: trail.success.map { now - $0 },
-                    untilNext: shared.table.pauseEnd(ofServer: index).map { max(.zero, $0 - now) },
-                    problem: trail.problem)
+                let pauseEnd = shared.table.pauseEnd(ofServer: index)
+                // While a device is sought, the server is asked again by then; otherwise nobody knows how it does.
+                let isCurrent = pauseEnd.map { now < $0 + Self.usualPause } ?? false
+                return DiscoveryServerState.Activity(
+                    sinceSuccess: trail.success.map { now - $0 }, untilNext: pauseEnd.map { max(.zero, $0 - now) },
+                    problem: isCurrent ? trail.problem : nil)
             }[...]
             return servers.map {
                 DiscoveryServerState(
