@@ -19,6 +19,7 @@ package final class NetworkReach: WideReach {
         var hooks: WideReachHooks?
         var mapped: [LinkAddress] = []
         var listenings: [RelayListening<SecureLink>] = []
+        var networks = SeenNetworks(.current())
     }
 
     private let settings: ReachSettings
@@ -167,6 +168,8 @@ package final class NetworkReach: WideReach {
     }
 
     package func networkChanged() async {
+        let current = NetworkView.current()
+        guard state.state.withLock({ $0.networks.haveChanged(to: current) }) else { return }
         discovery.networkChanged()
         await mapper.networkChanged()
         for listening in state.state.withLock({ $0.listenings }) { listening.networkChanged() }
