@@ -52,6 +52,16 @@ private let noFallback = ["ALL_PROXY": "socks5://127.0.0.1:9050", "ALL_PROXY_NO_
         #expect(throws: ConfigurationError.self) { try settings(.init(), ["ALL_PROXY": "nonsense"]) }
     }
 
+    /// `reach` lists addresses as announced only where a server is told them.
+    @Test(arguments: [
+        (["https://192.0.2.9/?noannounce"], false), (["https://192.0.2.9/?nolookup"], true),
+        (["https://192.0.2.9/?noannounce", "https://192.0.2.8/"], true), (["default"], true), ([], false),
+    ])
+    func isAnnouncedWhereAServerTakesIt(servers: [String], isAnnounced: Bool) throws {
+        let configuration = Configuration(name: "here", discovery: .init(servers: servers))
+        #expect(try ReachSettings(configuration, environment: [:]).announces == isAnnounced)
+    }
+
     private func announced(
         _ network: Configuration.Network = .init(), _ environment: [String: String] = [:], announcesLocal: Bool = true,
         listening: String = "tcp://0.0.0.0:22000",

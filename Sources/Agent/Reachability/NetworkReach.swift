@@ -191,7 +191,7 @@ package final class NetworkReach: WideReach {
         get async {
             let listenings = state.state.withLock { $0.listenings }
             return ReachReport(
-                announcedAddresses: settings.servers.isEmpty ? [] : state.announced,
+                announcedAddresses: settings.announces ? state.announced : [],
                 servers: discovery.states.map { state in
                     ReachReport.Server(
                         url: "\(state.server)", announcedSeconds: state.announcing?.sinceSuccess.map(Self.seconds),

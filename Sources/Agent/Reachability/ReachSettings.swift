@@ -47,6 +47,9 @@ package struct ReachSettings: Sendable {
     /// Whether anything is done beyond the local network but to dial addresses of the configuration.
     package var isUsed: Bool { !servers.isEmpty || usesRelays || mapsPorts }
 
+    /// Whether any server is told this device's addresses; with `noannounce` servers are only asked.
+    var announces: Bool { servers.contains(where: \.announces) }
+
     /// The proxy of links, as people may see it.
     var proxyText: String? { proxies.streams.map { "\($0)" } }
 }
