@@ -284,6 +284,15 @@ extension DialPlan.Standing {
         }
         #expect(
             texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio, Self.wide: .network, Self.relay: .relaysOff])
+        // Of a relay's name nobody knows where it leads.
+        policy.allowsRelays = true
+        run.send(.policy(policy))
+        run.send(.addresses(.global, ["relay://relay.example:443"]))
+        #expect(
+            texts() == [
+                "ble://AA:BB:CC:DD:EE:FF": .idleRadio, Self.wide: .network, Self.relay: .network,
+                "relay://relay.example:443": .relayName,
+            ])
         run.send(.policy(DialPolicy()))
         #expect(texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio])
     }

@@ -14,6 +14,9 @@ extension DialObstacle {
             Phrase(
                 "the address is outside the device's allowed networks; change them with "
                     + "`synctrain device set --allowed-networks`")
+        case .relayName:
+            Phrase(
+                "the relay's name cannot be compared with the device's allowed networks; use the relay's IP address")
         }
     }
 }

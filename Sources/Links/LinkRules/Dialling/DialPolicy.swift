@@ -24,6 +24,8 @@ package struct DialPolicy: Sendable, Equatable {
         case .radio: return allowsRadio ? nil : .idleRadio
         case .relay:
             guard allowsRelays else { return .relaysOff }
+            // Where the link would lead is the relay's to say; its name is all that is known of it before and after.
+            guard target.ipAddress != nil || allowed.isEmpty else { return .relayName }
         case .tcp:
             guard allowsDirect || hasProxy else { return .directOff }
         }
@@ -41,6 +43,8 @@ package enum DialObstacle: String, Sendable, Hashable, CaseIterable {
     case directOff
     /// The address is outside the networks that are allowed for the device.
     case network
+    /// The address of a relay is a name, which cannot be compared with those networks.
+    case relayName
 }
 
 extension DialPlan {
