@@ -40,6 +40,9 @@ import Testing
         }
         var seen = changes.makeAsyncIterator()
         while sockets.count < 1 { await Task.yield() }
+        // What changed before the first was open, while the agent started, is looked for.
+        await clock.advance(whenAsleep: 1)
+        await seen.next()
         sockets.tell()
         // Changes that belong together are waited for.
         await clock.advance(whenAsleep: 1)

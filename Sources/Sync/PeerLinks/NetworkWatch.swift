@@ -27,8 +27,8 @@ package final class NetworkWatch: Sendable {
     /// As they are now, as far as the system has told.
     package var current: MachineNetworks { state.withLock { $0 } }
 
-    /// Calls `changed` after each change of the addresses or routes, until cancelled. Returns at once where the system does not
-    /// tell of changes.
+    /// Calls `changed` at the beginning, as there may have been a change since this object was made, and after each change of the
+    /// addresses or routes, until cancelled. Returns at once where the system does not tell of changes.
     package func run(
         clock: any Clock<Duration>, logger: Logger, changed: @escaping @Sendable () async -> Void
     ) async {
@@ -36,8 +36,9 @@ package final class NetworkWatch: Sendable {
         while !Task.isCancelled {
             let events = Signal()
             if let channel = await open(events) {
-                // Nobody has told of what changed meanwhile.
-                if !isFirst { events.notify() }
+                // Nobody has told of what changed meanwhile: since this object was made, or the last socket was closed.
+                state.withLock { $0 = MachineNetworks.current() }
+                events.notify()
                 while true {
                     await events.wait()
                     guard channel.isActive else { break }
