@@ -297,6 +297,23 @@ extension DialPlan.Standing {
         #expect(texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio])
     }
 
+    /// Where the user has done what the message advises.
+    @Test func aNameThatLedOutOfTheAllowedNetworksIsDialledWhenOthersAreAllowed() throws {
+        let name = "tcp://nas.example:22000"
+        var policy = DialPolicy()
+        policy.allowed = try AllowedNetworks(parsing: ["192.168.0.0/16"])
+        var run = PlanRun()
+        run.send(.policy(policy))
+        run.send(.addresses(.configured, [name]))
+        run.run(for: .seconds(1))
+        run.send(.failed(run.attempt(name), .notAllowed))
+        run.run(for: .seconds(60))
+        #expect(run.offsets(of: name) == [0])
+        policy.allowed = try AllowedNetworks(parsing: ["192.168.0.0/16", "198.51.100.0/24"])
+        run.send(.policy(policy))
+        #expect(run.offsets(of: name) == [0, 61])
+    }
+
     @Test func aPolicyCancelsWhatItForbids() {
         var run = Self.run([Self.wide])
         var policy = DialPolicy()

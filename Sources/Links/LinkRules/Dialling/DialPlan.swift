@@ -158,6 +158,8 @@ package struct DialPlan: Sendable {
         switch event {
         case .addresses(let source, let texts): book.set(source, texts)
         case .policy(let policy):
+            // Where a name led may be allowed now.
+            if policy.allowed != self.policy.allowed { tries.reset(isNewNetwork: true, at: now) }
             self.policy = policy
             book.set(hasProxy: policy.hasProxy, isProxyOnly: !policy.allowsDirect)
             actions += cancel(underWay.filter { !policy.allow($0.target) }, at: now)
