@@ -16,6 +16,7 @@ import Testing
     /// What runs by the configuration: it is changed in two steps, and a test stands between them.
     private final class World: Sendable {
         let directory: TemporaryDirectory
+        let file: ConfigurationFile
         let changes: ConfigurationChanges
         let running: RunningConfiguration
         let begun = Latch()
@@ -31,6 +32,7 @@ import Testing
             let places = try AgentPlaces.resolve(home: "\(directory.path)/home", environment: [:])
             try places.createDirectories()
             let file = ConfigurationFile(places, hostName: "x")
+            self.file = file
             let running = RunningConfiguration(try file.create(name: "x"), of: ConfigurationChangesTests.me)
             self.running = running
             let (begun, goOn, applied) = (begun, goOn, Applied())
@@ -59,6 +61,18 @@ import Testing
         // And the next one has its turn.
         try await world.changes.edit { _ in [.renameDevice(Self.phone, name: "tablet")] }
         #expect(world.applied.devices.withLock { $0 } == [["phone"], ["tablet"]])
+    }
+
+    /// A command that finds no agent edits the file itself, also while the agent starts.
+    @Test func whatWasWrittenWhileTheAgentStartedIsApplied() async throws {
+        let world = try World()
+        world.goOn.open()
+        try await world.changes.catchUp()
+        #expect(world.applied.devices.withLock { $0 }.isEmpty)
+        _ = try world.file.apply([.addDevice(DeviceConfiguration(id: Self.phone, name: "phone"))])
+        try await world.changes.catchUp()
+        try await world.changes.catchUp()
+        #expect(world.applied.devices.withLock { $0 } == [["phone"]])
     }
 
     /// A pause whose end comes while a change gives it another end.

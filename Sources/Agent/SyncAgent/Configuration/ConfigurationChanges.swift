@@ -97,6 +97,16 @@ struct ConfigurationChanges: Sendable {
         }
     }
 
+    /// Applies what the file says other than what runs: what commands wrote into it that found no agent, because it was starting.
+    ///
+    /// - Throws: what `Turn.reload` throws; nothing is changed then. `CancellationError`.
+    func catchUp() async throws {
+        try await inTurn { turn in
+            guard try turn.file.load() != turn.current else { return }
+            _ = try await turn.reload(isConfirmed: false)
+        }
+    }
+
     /// Ends the pauses that are over. One that is given another end while this waits for its turn goes on until then.
     ///
     /// - Parameter now: seconds since 1970.

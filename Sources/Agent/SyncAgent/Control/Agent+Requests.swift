@@ -233,6 +233,15 @@ extension Agent {
     /// Tells everyone who listens of a job.
     package func announce(_ job: Job) { events.post("job", job: job) }
 
+    /// Applies what commands wrote into the configuration while the agent started; to be called once it takes requests.
+    package func catchUpWithConfiguration() async {
+        do {
+            try await changes.catchUp()
+        } catch {
+            setup.logger.warning("config.toml was changed while the agent started, and that is not applied: \(error)")
+        }
+    }
+
     /// Returns when so many bytes of files that links lead to may go, or when the task is cancelled.
     package func paceLinks(_ byteCount: Int) async { await rates.files.wait(for: byteCount) }
 }

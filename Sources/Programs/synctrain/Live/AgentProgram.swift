@@ -107,7 +107,12 @@ enum AgentProgram {
                 surroundings: AgentServer.Surroundings(
                     records: records, announce: { agent.announce($0) }, code: { try QRCode.modules($0) },
                     now: { WallTime.now.seconds }),
-                logger: logger, onListening: ready)
+                logger: logger,
+                onListening: {
+                    // Commands that found no agent until now have edited the file themselves.
+                    await agent.catchUpWithConfiguration()
+                    await ready()
+                })
             let services = services(server, agent, bluetooth, machine, desktop, stopping, logger)
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
