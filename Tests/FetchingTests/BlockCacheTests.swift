@@ -43,6 +43,20 @@ import Testing
         #expect(files.count { $0.split(separator: "/").count == 3 } == 1)
     }
 
+    @Test func keepsBlocksOnceItsDirectoryWasRemoved() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let cache = try BlockCache(directory: directory, byteLimit: 1 << 20)
+        let (former, new) = (block(1), block(2))
+        cache.keep(former.bytes, hash: former.hash, of: docs)
+        try FileManager.default.removeItem(atPath: directory)
+        #expect(cache.block(former.hash, of: [docs]) == nil)
+        for block in [former, new] {
+            cache.keep(block.bytes, hash: block.hash, of: docs)
+            #expect(cache.block(block.hash, of: [docs]) == block.bytes)
+        }
+        #expect(cache.byteCount == 2000)
+    }
+
     @Test func aDamagedBlockIsMissingAndRemoved() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let cache = try BlockCache(directory: directory, byteLimit: 1 << 20)

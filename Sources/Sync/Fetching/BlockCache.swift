@@ -147,9 +147,7 @@ package final class BlockCache: Sendable {
         let aside = "\(directory)/\(Self.aside)/\(getpid())-\(number)"
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         var descriptor = open(aside, flags, 0o600)
-        if descriptor < 0, errno == ENOENT, mkdir("\(directory)/\(Self.aside)", 0o700) == 0 {
-            descriptor = open(aside, flags, 0o600)
-        }
+        if descriptor < 0, errno == ENOENT, makeAside() { descriptor = open(aside, flags, 0o600) }
         guard descriptor >= 0 else { return false }
         var done = 0
         while done < bytes.count {
@@ -169,6 +167,18 @@ package final class BlockCache: Sendable {
         }
         unlink(aside)
         return false
+    }
+
+    /// With the cache's directory, which may be gone: people empty directories of caches while programs run.
+    private func makeAside() -> Bool {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: "\(directory)/\(Self.aside)", withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            return true
+        } catch {
+            return false
+        }
     }
 
     private func makeShelf(_ path: String) -> Bool {
