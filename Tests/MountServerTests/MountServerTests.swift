@@ -50,6 +50,23 @@ import Threads
             }, begin: { _ in IdleSession() })
     }
 
+    /// Nil if the connection ends before.
+    private func firstFrame(from server: LocalSocket) async throws -> MountFrame? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { buffer.deallocate() }
+        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
+        while true {
+            await Task.yield()
+            switch server.receiveNow(into: buffer) {
+            case .bytes(let count, _):
+                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                if let frame = try decoder.next() { return frame }
+            case .nothing: continue
+            case .over: return nil
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func aLackThatPassesEndsNoMounts() async throws {
         let (directory, messages) = (try TemporaryDirectory(), Guarded<[String]>([]))
         let path = directory.path + "/mount"
@@ -63,21 +80,30 @@ import Threads
         let mount = try #require(connected)
         mount.send(
             MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 7).bytes)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-        defer { buffer.deallocate() }
-        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
-        var answer: MountFrame?
-        while answer == nil {
-            await Task.yield()
-            if case .bytes(let count, _) = mount.receiveNow(into: buffer) {
-                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                answer = try decoder.next()
-            }
-        }
+        let answer = try await firstFrame(from: mount)
         #expect(answer?.number == 7)
         running.cancel()
         await running.value
         #expect(messages.with { $0 } == [])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func oneMountTooManyHearsOfIt() async throws {
+        let (directory, messages) = (try TemporaryDirectory(), Guarded<[String]>([]))
+        let path = directory.path + "/mount"
+        let server = server(path, failing: [], messages)
+        let running = Task { await server.run() }
+        var mounts: [LocalSocket] = []
+        while mounts.count < MountLimits.mountCount + 2 {
+            await Task.yield()
+            if let mount = LocalSocket.connect(to: path) { mounts.append(mount) }
+        }
+        for mount in mounts.suffix(2) {
+            let answer = try #require(try await firstFrame(from: mount))
+            #expect(try MountAnswer(answer) == .failed(.tooMany))
+        }
+        running.cancel()
+        await running.value
+        #expect(messages.with { $0 } == ["a mount was refused: there are \(MountLimits.mountCount) already"])
     }
 
     @Test(.timeLimit(.minutes(1))) func whatEndsMountsIsLogged() async throws {

@@ -8,8 +8,6 @@ import Threads
 
 /// Listens on the socket that mounts connect to, for this user alone.
 package final class MountServer: Service, Sendable {
-    private static let connectionLimit = 16
-
     /// Closed once neither who accepts nor who ends that uses its number any more.
     private final class Listening: Sendable {
         let number: CInt
@@ -77,6 +75,8 @@ package final class MountServer: Service, Sendable {
 
     private func accept(_ listening: Listening) {
         var number = 0
+        // Whether the last one was refused because there were too many.
+        var isFull = false
         while true {
             let (descriptor, failure) = withExtendedLifetime(listening) { (acceptNext(listening.number), errno) }
             if descriptor < 0 {
@@ -96,10 +96,19 @@ package final class MountServer: Service, Sendable {
             let socket = LocalSocket(owning: descriptor)
             number += 1
             let id = number
-            guard socket.isOwnUser, connections.with({ $0.count < Self.connectionLimit }) else {
-                logger.warning("a mount was refused: it belongs to another user, or there are too many")
+            guard socket.isOwnUser else {
+                logger.warning("a mount was refused: it belongs to another user")
                 continue
             }
+            guard connections.with({ $0.count < MountLimits.mountCount }) else {
+                // One that goes on without the agent tries again every two seconds.
+                if !isFull { logger.warning("a mount was refused: there are \(MountLimits.mountCount) already") }
+                isFull = true
+                // It is read although the connection ends.
+                socket.send(MountAnswer.failed(.tooMany).frame(number: 0).bytes)
+                continue
+            }
+            isFull = false
             connections.with { $0[id] = socket }
             let isStarted =
                 socket.startSending("mount-send")

@@ -4,6 +4,8 @@ package enum MountLimits {
     package static let version: UInt32 = 8
     package static let requestByteCount = 16 << 10
     package static let answerByteCount = 4 << 20
+    /// Mounts that an agent serves at once.
+    package static let mountCount = 16
     /// Names in one page of a directory.
     package static let pageCount = 1000
     /// A page ends once it has so many bytes; with one more entry it still is an answer.

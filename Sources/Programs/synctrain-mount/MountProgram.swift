@@ -84,6 +84,8 @@ enum MountProgram {
                 switch failure {
                 case .noSuchFolder: "\(arguments.folder): no such folder; `synctrain folder list` shows the folders"
                 case .wrongVersion: "The agent is of another version. Restart it with `synctrain agent stop`."
+                case .tooMany:
+                    "The agent serves \(MountLimits.mountCount) mounts already. Unmount one of them; `synctrain mount --list` shows them."
                 default: "The agent does not answer. Start it with `synctrain agent start`."
                 }
             return fail(text, arguments)
