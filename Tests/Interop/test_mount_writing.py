@@ -84,7 +84,7 @@ class Mounted:
 def work(nodes):
     files = {"here/present.txt": b"present\n" * 1000, "here/other.txt": b"other\n", "here/gone.txt": b"gone",
              "here/sub/deep.txt": b"deep"}
-    for number in range(14):
+    for number in range(16):
         files[f"old/absent-{number}.txt"] = b"absent %d\n" % number * 500
     mounted = Mounted(*nodes, "work", files)
     yield mounted
@@ -307,6 +307,35 @@ def test_a_scan_while_a_file_is_written_and_an_edit_elsewhere(work):
         wait_until(lambda name=path: os.path.exists(work.path(name)), 20, f"{path} is seen", child=work.agent)
         os.unlink(work.path(path))
     wait_until(lambda: work.conflicts() == [], 20, "the copies go", child=work.agent)
+
+
+def test_what_is_open_has_attributes_without_its_name(work):
+    """Of an absent file that another takes the place of, those that it had; of one on this disk, they can be set as well."""
+    absent = os.open(work.path("old/absent-14.txt"), os.O_RDONLY)
+    size = os.fstat(absent).st_size
+    harness.write(work.path("old/new-14"), b"new")
+    os.rename(work.path("old/new-14"), work.path("old/absent-14.txt"))
+    assert (os.fstat(absent).st_size, os.fstat(absent).st_nlink) == (size, 0)
+    assert os.stat(work.path("old/absent-14.txt")).st_size == 3
+    os.close(absent)
+    # Deleted elsewhere, what was read of it can be read again.
+    with open(work.path("old/absent-15.txt"), "rb", buffering=0) as file:
+        content = file.read()
+        os.unlink(work.there("old/absent-15.txt"))
+        work.node.scan(work.folder, "old")
+        wait_until(lambda: not os.path.exists(work.path("old/absent-15.txt")), 20, "the deletion is seen", child=work.agent)
+        assert (os.fstat(file.fileno()).st_size, os.pread(file.fileno(), 10_000, 0)) == (len(content), content)
+    harness.write(work.path("here/nameless"), b"nameless")
+    # The kernel does not say by which of them attributes are set.
+    readers = [os.open(work.path("here/nameless"), os.O_RDONLY) for _ in range(20)]
+    writer = os.open(work.path("here/nameless"), os.O_RDWR)
+    os.unlink(work.path("here/nameless"))
+    os.fchmod(writer, 0o600)
+    os.utime(writer, (1, 1_600_000_000))
+    status = os.fstat(readers[0])
+    assert (status.st_mode & 0o777, status.st_mtime, status.st_size) == (0o600, 1_600_000_000, 8)
+    for descriptor in [*readers, writer]:
+        os.close(descriptor)
 
 
 def test_real_programs(work):

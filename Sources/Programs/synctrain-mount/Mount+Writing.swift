@@ -149,6 +149,15 @@ extension Mount {
         }
     }
 
+    /// Whether a program has the node open that is read from other devices.
+    func isOpenAbsent(_ number: UInt64) -> Bool {
+        handles.withLock { handles in
+            handles.files.values.contains { handle in
+                if case .absent(let file) = handle { file.node == number } else { false }
+            }
+        }
+    }
+
     /// Replies with what the disk says of an open file, whatever its name is by now. False if it says nothing.
     func reply(_ request: Request, of file: OpenFile, _ path: String) -> Bool {
         guard var status = file.status else { return false }
@@ -177,7 +186,10 @@ extension Mount {
         // Times of reading are kept by nobody.
         guard change != MountChange() else { return attributes(request, number) }
         if let size = change.size, size < 0 { return request.fail(EINVAL) }
-        if key != nil || node.isDetached, let file = openFile(number, key), file.written != nil {
+        // For all but the size the kernel does not say by which handle: of a file without a name, by one that is written to.
+        if key != nil || node.isDetached, let file = key == nil ? writtenFile(number) : openFile(number, key),
+            file.written != nil
+        {
             let error = file.apply(change)
             guard error == 0 else { return request.fail(error) }
             if !reply(request, of: file, node.path) { request.fail(EIO) }

@@ -151,7 +151,11 @@ extension Mount {
         if key != nil || node.isDetached, let file = openFile(number, key), reply(request, of: file, node.path) {
             return
         }
-        guard !node.isDetached else { return request.fail(ESTALE) }
+        guard !node.isDetached else {
+            guard isOpenAbsent(number) else { return request.fail(ESTALE) }
+            // What is read is the version that the program has open, whatever became of its name.
+            return reply(request, node.path, node.entry, validity: MountDeadlines.presentValidity, isNamed: false)
+        }
         let validity = node.entry.validity
         if let asOf = node.asOf, Clock.now - asOf < validity {
             return reply(request, node.path, node.entry, validity: validity)
@@ -171,8 +175,12 @@ extension Mount {
         }
     }
 
-    func reply(_ request: Request, _ path: String, _ entry: MountEntry, validity: Duration) {
+    /// - Parameter isNamed: false for what only programs see that have it open.
+    func reply(
+        _ request: Request, _ path: String, _ entry: MountEntry, validity: Duration, isNamed: Bool = true
+    ) {
         var status = entry.status(at: path, user, group)
+        if !isNamed { status.st_nlink = 0 }
         fuse_reply_attr(request.raw, &status, Double(validity.components.seconds))
     }
 
