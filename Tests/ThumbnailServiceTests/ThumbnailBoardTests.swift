@@ -88,7 +88,11 @@ import Transport
         }
 
         /// What is thrown.
-        func ask() async -> (any Error)? {
+        ///
+        /// - Parameter limit: bytes that may come from other devices, where that is less than usual.
+        func ask(limit: Int64? = nil) async -> (any Error)? {
+            var subject = subject
+            subject.fetchLimit = limit
             do {
                 _ = try await board.thumbnail(of: subject)
                 return nil
@@ -110,6 +114,23 @@ import Transport
         scene.time.set(.seconds(3600))
         #expect((await scene.ask() as? ControlError)?.code == .noThumbnail)
         #expect(scene.holder.askedCount == 2)
+    }
+
+    /// A file manager's program may have less downloaded than the page: what that meets is not the page's answer.
+    @Test func whoMayHaveMoreDownloadedWaitsForNobodyElses() async throws {
+        let scene = try Scene(answers: false)
+        defer { scene.clean() }
+        let limited = Task { await scene.ask(limit: 100) }
+        await scene.holder.asked.wait()
+        let usual = Task { await scene.ask() }
+        await scene.holder.asked.wait()
+        // The one goes on without the other.
+        limited.cancel()
+        #expect(await limited.value is CancellationError)
+        await scene.holder.left.wait()
+        #expect(scene.holder.askedCount == 2)
+        scene.board.close()
+        #expect(await usual.value is CancellationError)
     }
 
     @Test func whoGoesEndsTheWorkUnlessAnotherWaits() async throws {

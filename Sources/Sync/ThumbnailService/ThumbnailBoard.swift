@@ -11,7 +11,7 @@ import Synchronization
 import Thumbnails
 
 /// Gives thumbnails: from the cache, from a folder that devices share theirs in, or newly made; each content once for all
-/// who ask, a few at a time, the newest request first.
+/// who ask with the same limit, a few at a time, the newest request first.
 package final class ThumbnailBoard: Sendable {
     /// What it needs of the agent.
     package struct Environment: Sendable {
@@ -49,7 +49,7 @@ package final class ThumbnailBoard: Sendable {
         var queue = ThumbnailQueue<ThumbnailSubject>(runningLimit: runningLimit, waitingLimit: waitingLimit)
         var failures = FailureMemory<ThumbnailName>(limit: failureLimit, lifetime: failureTime)
         var waiting: [Int: Waiting] = [:]
-        var tasks: [ThumbnailName: Task<Void, Never>] = [:]
+        var tasks: [ThumbnailSubject: Task<Void, Never>] = [:]
         var nextWaiter = 0
         var isClosed = false
     }
@@ -141,10 +141,10 @@ package final class ThumbnailBoard: Sendable {
                 // Kept, so that it can be ended with its last waiter or the agent.
                 state.withLock { state in
                     let task = Task { await self.run(subject) }
-                    state.tasks[subject.name] = task
+                    state.tasks[subject] = task
                     if state.isClosed || !state.queue.isWanted(subject) { task.cancel() }
                 }
-            case .stop(let subject): state.withLock { $0.tasks[subject.name] }?.cancel()
+            case .stop(let subject): state.withLock { $0.tasks[subject] }?.cancel()
             case .turnAway(let waiter):
                 state.withLock { $0.waiting.removeValue(forKey: waiter) }?.resume(
                     throwing: ControlError(
@@ -171,7 +171,7 @@ package final class ThumbnailBoard: Sendable {
             result = .failure(error)
         }
         let (waiting, steps) = state.withLock { state in
-            state.tasks[subject.name] = nil
+            state.tasks[subject] = nil
             let (waiters, steps) = state.queue.ended(subject)
             return (waiters.compactMap { state.waiting.removeValue(forKey: $0) }, steps)
         }

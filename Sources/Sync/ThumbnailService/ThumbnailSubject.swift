@@ -1,7 +1,8 @@
 import BlockExchange
 import Thumbnails
 
-/// What a thumbnail is wanted of: the same as another if it has the same content.
+/// What a thumbnail is wanted of: the same as another if it has the same content, and as much may come from other devices for it. One
+/// that may have less would fail for all who wait for it.
 package struct ThumbnailSubject: Hashable, Sendable {
     package var folder: FolderID
     /// The global version, with its blocks.
@@ -24,7 +25,12 @@ package struct ThumbnailSubject: Hashable, Sendable {
         self.fetchLimit = fetchLimit
     }
 
-    package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+    package static func == (left: Self, right: Self) -> Bool {
+        left.name == right.name && left.fetchLimit == right.fetchLimit
+    }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(fetchLimit)
+    }
 }
