@@ -11,6 +11,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import harness
@@ -469,6 +470,44 @@ def test_the_agent_stops_and_comes_back(setting):
         open_film.seek(12 * MIB)
         assert open_film.read(1000) == harness.pattern(24 * MIB, 7)[12 * MIB:12 * MIB + 1000], "an open file goes on"
     assert len(os.listdir(os.path.join(directory, "many"))) == 5000
+
+
+WHERE = """
+import os, sys
+for _ in sys.stdin:
+    try:
+        place = os.getcwd()
+    except OSError as error:
+        place = error
+    print(place, *os.listdir("."), sep="\\t", flush=True)
+"""
+
+
+@pytest.mark.skipif([int(number) for number in os.uname().release.split("-")[0].split(".")[:2]] < [6, 2],
+                    reason="before Linux 6.2 a directory's name can only be dropped")
+def test_a_program_stays_in_its_directory_when_the_agent_comes_back(setting):
+    """The kernel asks for all names again. A directory whose name it dropped would have no path until somebody goes there by it."""
+    _, node, agent, root, _, directory = setting
+    place = os.path.join(directory, "text/b")
+    with subprocess.Popen([sys.executable, "-c", WHERE], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        def answer():
+            program.stdin.write("\n")
+            program.stdin.flush()
+            return program.stdout.readline().rstrip("\n").split("\t")
+
+        assert answer() == [place, "two.txt"]
+        agent.stop()
+        agent.start()
+        agent.wait_connected(node.id)
+        harness.write(os.path.join(root, "text/b/later.txt"), b"later\n")
+        node.scan("films", "text/b")
+        # The kernel hears of this after it was to ask for all names again.
+        wait_until(lambda: "later.txt" in answer(), 20, "the new name is listed", child=agent)
+        assert answer()[0] == place
+        program.stdin.close()
+    os.unlink(os.path.join(root, "text/b/later.txt"))
+    node.scan("films", "text/b")
 
 
 def test_a_list_is_read_from_its_middle(setting):

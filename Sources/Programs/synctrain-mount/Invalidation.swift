@@ -90,14 +90,19 @@ final class Invalidation: Sendable {
         var directories: Set<UInt64> = []
         for path in paths {
             guard let (parent, name) = NodeTable.split(path) else { continue }
-            let (parents, own, staysValid) = mount.nodes.withLock { nodes in
+            let (parents, own, known) = mount.nodes.withLock { nodes in
                 let own = nodes.numbers(at: path)
-                // The kernel asks again within a second; a directory whose name it drops is no more the place of those in it.
-                let isDirectoryHere = own.last.flatMap { nodes[$0]?.entry }.map { $0.isHere && $0.kind == .directory }
-                return (nodes.numbers(at: parent), own, isDirectoryHere ?? false)
+                return (nodes.numbers(at: parent), own, own.last.flatMap { nodes[$0]?.entry })
             }
-            for number in parents where !staysValid {
-                fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
+            // A directory whose name the kernel drops is no more the place of those in it.
+            let isDirectory = known?.kind == .directory
+            // Of one on this disk it asks again within a second.
+            for number in parents where !isDirectory || known?.isHere == false {
+                if isDirectory {
+                    expire(session, name, in: number)
+                } else {
+                    fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
+                }
             }
             directories.formUnion(parents)
             for number in own {
@@ -111,6 +116,25 @@ final class Invalidation: Sendable {
             }
         }
         for number in directories { dropListing(session, number) }
+    }
+
+    /// `FUSE_EXPIRE_ONLY` of Linux 6.2.
+    private static let expiresOnly: UInt32 = 1
+
+    /// Has the kernel ask for a name when it is used next, and keep it until then; before Linux 6.2, drop it. libfuse's function for this
+    /// has other parameters in each version, so the message (`fuse_notify_inval_entry_out`) is written here.
+    private static func expire(_ session: Session, _ name: String, in parent: UInt64) {
+        var message: [UInt8] = []
+        func add(_ value: some FixedWidthInteger) { withUnsafeBytes(of: value) { message.append(contentsOf: $0) } }
+        let headByteCount = MemoryLayout<fuse_out_header>.size + MemoryLayout<fuse_notify_inval_entry_out>.size
+        add(UInt32(clamping: headByteCount + name.utf8.count + 1))
+        add(Int32(clamping: FUSE_NOTIFY_INVAL_ENTRY.rawValue))
+        add(UInt64(0))
+        add(parent)
+        add(UInt32(clamping: name.utf8.count))
+        add(expiresOnly)
+        message += Array(name.utf8) + [0]
+        _ = write(fuse_session_fd(session.raw), message, message.count)
     }
 
     /// Attributes and what the kernel keeps of the names in a directory, which are its pages.
