@@ -25,8 +25,8 @@ actor VersionReader {
         var succeeded: @Sendable (_ version: UInt64) -> Void
     }
 
-    /// Players read in two places, archivers in three.
-    private static let streamLimit = 4
+    /// Streams that are kept for readers who come back to them: players read in two places, archivers in three.
+    static let streamLimit = 4
     /// Bytes that one stream may have under way or in memory ahead of its reader.
     private static let readAheadBytes = 16 << 20
     /// A read so far ahead of a stream is the stream's: the kernel's reads overtake each other.
@@ -234,11 +234,7 @@ actor VersionReader {
     }
 
     private func begin(at index: Int, _ holders: [DeviceID]) -> Stream {
-        if streams.count >= Self.streamLimit, let oldest = streams.values.min(by: { $0.lastUse < $1.lastUse }) {
-            stop(oldest)
-            remove(oldest.number)
-            fail(of: oldest.number, CancellationError())
-        }
+        endIdleStreams()
         nextNumber &+= 1
         let blockSize = max(1, file.effectiveBlockSize)
         let progress = StreamProgress(
@@ -278,6 +274,21 @@ actor VersionReader {
         gates.withLock { $0[number] = gate }
         return stream
     }
+
+    /// Makes place for another stream. One that somebody waits for goes on: asked again, it would ask for its block again and end another
+    /// one. So there are more than the limit where more reads wait at once, which the connection bounds.
+    private func endIdleStreams() {
+        let awaited = Set(waiters.values.map(\.stream))
+        while streams.count >= Self.streamLimit,
+            let oldest = streams.values.filter({ !awaited.contains($0.number) }).min(by: { $0.lastUse < $1.lastUse })
+        {
+            stop(oldest)
+            remove(oldest.number)
+        }
+    }
+
+    /// How many streams there are.
+    var streamCount: Int { streams.count }
 
     @discardableResult
     private func remove(_ stream: Int) -> Bool {
