@@ -201,8 +201,8 @@ import Testing
     }
 
     /// One that has outlived an agent: this one hears of it by its connection alone.
-    private func greeting(_ folder: String = "f") -> MountGreeting {
-        MountGreeting(folder: folder, origin: MountOrigin(directory: "/m"), process: 0)
+    private func greeting(_ folder: String = "f", at directory: String = "/m") -> MountGreeting {
+        MountGreeting(folder: folder, origin: MountOrigin(directory: directory), process: 0)
     }
 
     /// A mount that outlived its agent and has connected to this one, and the number of its connection.
@@ -257,6 +257,31 @@ import Testing
             _ = world.board.enter(greeting())
             await world.settle()
             #expect(await world.keeper.statuses.map(\.problem) == [nil])
+        }
+        #expect(world.machine.starts == 0)
+    }
+
+    /// That the folder is mounted somewhere else as well does not bring back the one that was killed; mounting it anew does, wherever.
+    @Test func oneOfTwoThatIsKilledIsTold() async throws {
+        let world = World()
+        for directory in ["/m", "/other"] {
+            world.machine.outlived(MountedFolder(directory: directory, folder: "f"))
+        }
+        world.want("/other")
+        let (number, _) = world.board.enter(greeting())
+        _ = world.board.enter(greeting(at: "/other"))
+        try await world.run {
+            await world.settle()
+            world.machine.end("/m", hasFailed: true)
+            world.board.leave(number)
+            await world.settle()
+            await world.passTime { await world.keeper.statuses.contains { $0.problem != nil } }
+            let status = try #require(await world.keeper.statuses.first { $0.problem != nil })
+            #expect(status.directory == "/m" && status.state == "unmounted")
+            world.machine.outlived(MountedFolder(directory: "/new", folder: "f"))
+            _ = world.board.enter(greeting(at: "/new"))
+            await world.settle()
+            #expect(await world.keeper.statuses.map(\.problem) == [nil, nil])
         }
         #expect(world.machine.starts == 0)
     }

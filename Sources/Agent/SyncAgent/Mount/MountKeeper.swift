@@ -24,6 +24,8 @@ actor MountKeeper {
     /// A mount that the configuration does not want and whose process was killed: programs see the directory below it.
     private struct Killed {
         var mount: MountGreeting
+        /// Where else the folder was mounted then: that these are connected says nothing of this one.
+        var others: Set<String>
         /// When it is to be back; nil once it was not.
         var dueAt: MonotonicTime?
         var problem: ControlError?
@@ -125,7 +127,9 @@ actor MountKeeper {
         for mount in board.takeLost() {
             let directory = mount.origin.directory
             guard let known = kept[mount.folder], known.wanted.directory == directory else {
-                killed[directory] = Killed(mount: mount, dueAt: now + Self.comeback)
+                let others = board.connected.map(\.greeting).filter { $0.folder == mount.folder }
+                killed[directory] = Killed(
+                    mount: mount, others: Set(others.map(\.origin.directory)), dueAt: now + Self.comeback)
                 continue
             }
             guard tools?.isSupervised == false, known.nextTry == nil else { continue }
@@ -142,7 +146,10 @@ actor MountKeeper {
         for (directory, known) in killed {
             let mount = known.mount
             let place = WantedMount(folder: mount.folder, directory: directory, isReadOnly: mount.origin.isReadOnly)
-            let isBack = connected.contains { $0.folder == mount.folder || $0.origin.directory == directory }
+            let isBack = connected.contains {
+                $0.origin.directory == directory
+                    || $0.folder == mount.folder && !known.others.contains($0.origin.directory)
+            }
             let isDue = known.dueAt.map { $0 <= now } ?? true
             // Of one that is listed still, `status` says that it does not answer.
             if isBack || !folders.contains(mount.folder) || isDue && isListed(place) {
