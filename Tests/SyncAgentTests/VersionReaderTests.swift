@@ -56,7 +56,12 @@ import Transport
         }
     }
 
-    private static func reader(of holder: Holder) async throws -> VersionReader {
+    /// - Parameters:
+    ///   - local: the block that this disk has; nil for none.
+    ///   - succeeded: is called as the gate's is.
+    private static func reader(
+        of holder: Holder, local: Int? = nil, succeeded: @escaping @Sendable () -> Void = {}
+    ) async throws -> VersionReader {
         let (tree, home) = (try TemporaryTree(), try TemporaryDirectory())
         let index = try IndexStore.open(path: home.path + "/index.sqlite")
         let folder = FolderSync.Folder(
@@ -64,7 +69,9 @@ import Transport
             of: DeviceID(certificateDER: [9]), index: index)
         let environment = FetchEnvironment(
             sessions: { _ in [nas: holder] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in },
-            localBlock: { _, _ in nil }, budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+            localBlock: { block, _ in
+                local.flatMap { block.offset == Int64($0 * 4) ? ByteBuffer(bytes: Holder.content($0)) : nil }
+            }, budget: SharedFetchBudget(limit: 1 << 20), threads: NIOThreadPool.singleton,
             time: .system, settings: BlockScheduler.Settings(minimumPatience: .seconds(3600)))
         let pending = PendingRegistry(
             index: index, ignored: { Configuration.Ignored() }, isKnown: { _ in true },
@@ -82,7 +89,7 @@ import Transport
                 listing: MountListing(entries: entries, folder: folder), cache: cache, recent: recent),
             cache: cache, transfers: entries.transfers,
             breaker: VersionReader.Gate(
-                objection: { _, _, _ in nil }, failed: { _, _, _ in }, succeeded: { _ in }),
+                objection: { _, _, _ in nil }, failed: { _, _, _ in }, succeeded: { _ in succeeded() }),
             allowance: ReadAllowance(isSpent: { false }, spend: { _ in }))
     }
 
@@ -108,6 +115,18 @@ import Transport
         for place in places { #expect(try read[place]?.get() == Holder.content(place)) }
         _ = try await reader.read(38 * 4, 4)
         #expect(await reader.streamCount <= VersionReader.streamLimit)
+        await reader.end()
+    }
+
+    /// Who waited for devices in vain does so again only once one of them has sent something: what is on this disk is no sign of that.
+    @Test func onlyWhatADeviceSendsSaysThatReadsSucceed() async throws {
+        let holder = Holder(blockCount: 10, wantedCount: 1)
+        let count = Mutex(0)
+        let reader = try await Self.reader(of: holder, local: 2) { count.withLock { $0 += 1 } }
+        #expect(try await reader.read(2 * 4, 4) == Holder.content(2))
+        #expect(count.withLock { $0 } == 0)
+        #expect(try await reader.read(6 * 4, 4) == Holder.content(6))
+        #expect(count.withLock { $0 } == 1)
         await reader.end()
     }
 }

@@ -242,7 +242,7 @@ actor VersionReader {
         let gate = StreamGate(progress)
         var stream = Stream(number: nextNumber, gate: gate, lastUse: nextNumber)
         let (file, folder, cache, transfers, number) = (file, folder, cache, transfers, stream.number)
-        let spend = allowance.spend
+        let (spend, succeeded, version) = (allowance.spend, breaker.succeeded, version)
         let limit = max(2, Self.readAheadBytes / blockSize)
         let environment = environment
         stream.task = Task {
@@ -252,6 +252,8 @@ actor VersionReader {
                 folder: folder, file: file, holders: holders, environment: environment,
                 store: { block, bytes in cache.keep(bytes, hash: file.blocks[block].hash, of: folder) },
                 came: { count, holder in
+                    // A block of this disk says nothing of the devices that have the others.
+                    succeeded(version)
                     spend(count)
                     transfers.came(transfer, count, from: holder)
                     transfers.progressed(transfer, by: count, from: holder)
@@ -301,7 +303,6 @@ actor VersionReader {
         try Task.checkCancellation()
         recent.keep(bytes, file.blocks[index].hash)
         lastArrival = environment.time.monotonic()
-        breaker.succeeded(version)
         guard let stream = streams[number] else { throw CancellationError() }
         stream.gate.change { $0.delivered(index) }
         var since: MonotonicTime?
