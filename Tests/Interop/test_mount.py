@@ -419,6 +419,9 @@ def test_without_holder_reads_fail_and_come_back(setting):
     agent.wait_connected(node.id)
     with open(path, "rb") as file:
         assert file.read() == harness.pattern(MIB, 9)
+    with pytest.raises(OSError) as caught:
+        os.getxattr(path, "user.synctrain.error")
+    assert caught.value.errno == errno.ENODATA, "nothing is the matter any more"
 
 
 def test_the_kernel_keeps_lists_of_what_is_elsewhere(setting):

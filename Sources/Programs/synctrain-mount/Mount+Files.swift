@@ -44,6 +44,7 @@ extension Mount {
                 return ask(wish, for: request, within: MountDeadlines.metadata) { _ in request.fail(ENODATA) }
             case .failure(let failure): return failOpening(request, node.path, failure)
             }
+            clearError(of: number)
             let key = handles.withLock { handles in
                 defer { handles.next &+= 1 }
                 handles.files[handles.next] = handle

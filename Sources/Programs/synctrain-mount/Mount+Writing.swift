@@ -22,6 +22,7 @@ extension Mount {
             switch result {
             case .success(let (descriptor, written, entry, _)):
                 nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
+                clearError(of: number)
                 let file = OpenFile(descriptor, node: number, written: written, appends: appends)
                 info.fh = keep(invalidation.opened(file, as: node.entry, self))
                 if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }

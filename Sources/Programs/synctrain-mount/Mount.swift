@@ -26,7 +26,7 @@ final class Mount: Sendable {
     let newNames: NewNames
     let handles = Mutex(Handles())
     let space = Mutex(MountSpace(total: 0, free: 0))
-    /// Why the last read of a node failed.
+    /// Why a read of a node failed since it was last opened.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation
     let watching = Watching()
@@ -142,6 +142,13 @@ final class Mount: Sendable {
         errors.withLock { errors in
             if errors.count >= Self.errorLimit { errors = [:] }
             errors[node] = failure.text
+        }
+    }
+
+    /// A program has opened it again. Not at a read that succeeds: others of the same file may fail at the same time.
+    func clearError(of node: UInt64) {
+        errors.withLock { errors in
+            if !errors.isEmpty { errors[node] = nil }
         }
     }
 }
