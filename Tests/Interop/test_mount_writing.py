@@ -309,6 +309,18 @@ def test_a_scan_while_a_file_is_written_and_an_edit_elsewhere(work):
     wait_until(lambda: work.conflicts() == [], 20, "the copies go", child=work.agent)
 
 
+def test_a_directory_that_is_open_is_listed_under_its_new_name(work):
+    os.mkdir(work.path("here/former"))
+    harness.write(work.path("here/former/a"), b"a")
+    directory = os.open(work.path("here/former"), os.O_RDONLY)
+    os.rename(work.path("here/former"), work.path("here/latter"))
+    assert os.listdir(directory) == ["a"]
+    # What has its former name since is another one.
+    os.mkdir(work.path("here/former"))
+    assert os.listdir(directory) == ["a"]
+    os.close(directory)
+
+
 def test_what_is_open_has_attributes_without_its_name(work):
     """Of an absent file that another takes the place of, those that it had; of one on this disk, they can be set as well."""
     absent = os.open(work.path("old/absent-14.txt"), os.O_RDONLY)

@@ -41,15 +41,14 @@ final class OpenDirectory: Sendable {
         }
     }
 
+    /// It may have another path by now than when it was opened.
     let node: UInt64
-    let path: String
     /// How many notices of changes the kernel had got when this was opened; nil if the kernel keeps nothing of what is read.
     let keptSince: Int?
     let state = Mutex(State())
 
-    init(node: UInt64, path: String, keptSince: Int?) {
+    init(node: UInt64, keptSince: Int?) {
         self.node = node
-        self.path = path
         self.keptSince = keptSince
     }
 }
@@ -68,7 +67,7 @@ extension Mount {
         let key = handles.withLock { handles -> UInt64? in
             guard handles.directories.count < Self.directoryLimit else { return nil }
             defer { handles.next &+= 1 }
-            handles.directories[handles.next] = OpenDirectory(node: number, path: node.path, keptSince: noticeCount)
+            handles.directories[handles.next] = OpenDirectory(node: number, keptSince: noticeCount)
             return handles.next
         }
         guard let key else { return request.fail(ENFILE) }
@@ -99,6 +98,7 @@ extension Mount {
             case reply([CChar])
             case read(first: Int64, after: String?)
         }
+        guard let path = path(of: directory) else { return request.fail(ENOENT) }
         let position = max(0, offset - Self.firstName)
         let step = directory.state.withLock { state -> Step in
             // A program that begins again sees the names that there are now.
@@ -113,7 +113,7 @@ extension Mount {
                 let start = state.starts.last { $0.first <= position } ?? (0, nil)
                 return .read(first: start.first, after: start.after)
             }
-            return .reply(names(of: directory, state, offset, size, request))
+            return .reply(names(in: path, state, offset, size, request))
         }
         switch step {
         case .reply(let buffer):
@@ -121,13 +121,16 @@ extension Mount {
             let excess = nodes.withLock { $0.excess() }
             if !excess.isEmpty { invalidation.add(.paths(excess)) }
         case .read(let first, let after):
-            let question = MountRequest.list(
-                directory: directory.path, after: after, limit: UInt32(MountLimits.pageCount))
+            let question = MountRequest.list(directory: path, after: after, limit: UInt32(MountLimits.pageCount))
             let mark = first == 0 ? watching.mark : nil
             ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
                 switch result {
                 case .success(let answer):
                     guard case .page(let entries, let isLast) = answer.answer else { return request.fail(EIO) }
+                    // Nothing is where it was if it got another name meanwhile.
+                    guard self.path(of: directory).map({ NameKey($0) }) == NameKey(path) else {
+                        return fill(request, directory, offset, size)
+                    }
                     // A page without names is the last one, or the next would never come.
                     let isEnd = isLast || entries.isEmpty
                     let all = directory.state.withLock { state in
@@ -135,7 +138,7 @@ extension Mount {
                         return state.gather(
                             entries, first: first, isLast: isEnd, mark: mark, limit: watching.listLimit)
                     }
-                    if let all { watching.listed(directory.path, all.names, since: all.mark) }
+                    if let all { watching.listed(path, all.names, since: all.mark) }
                     // A program that goes to where no name is any more is at the end.
                     if isEnd, position > first + Int64(entries.count) { return request.reply([]) }
                     fill(request, directory, max(offset, 1), size, isAgain: offset == 0)
@@ -150,13 +153,19 @@ extension Mount {
         _ request: Request, _ directory: OpenDirectory, _ offset: Int64, _ size: Int, isAgain: Bool
     ) {
         guard isAgain else { return fill(request, directory, offset, size) }
-        let buffer = directory.state.withLock { names(of: directory, $0, 0, size, request) }
+        guard let path = path(of: directory) else { return request.fail(ENOENT) }
+        let buffer = directory.state.withLock { names(in: path, $0, 0, size, request) }
         buffer.withUnsafeBufferPointer { _ = fuse_reply_buf(request.raw, $0.baseAddress, $0.count) }
+    }
+
+    /// Where an open directory is by now; nil for one that is nowhere any more.
+    private func path(of directory: OpenDirectory) -> String? {
+        nodes.withLock { $0[directory.node] }.flatMap { $0.isDetached ? nil : $0.path }
     }
 
     /// The names of the page from `offset` on, as many as fit; each counts as looked up.
     private func names(
-        of directory: OpenDirectory, _ state: OpenDirectory.State, _ offset: Int64, _ size: Int, _ request: Request
+        in directory: String, _ state: OpenDirectory.State, _ offset: Int64, _ size: Int, _ request: Request
     ) -> [CChar] {
         [CChar](unsafeUninitializedCapacity: size) { buffer, used in
             used = 0
@@ -172,7 +181,7 @@ extension Mount {
             while position < Self.firstName {
                 // Without a node: the kernel knows these two.
                 var parameters = fuse_entry_param()
-                parameters.attr.st_ino = ino_t(NodeTable.inode(of: directory.path))
+                parameters.attr.st_ino = ino_t(NodeTable.inode(of: directory))
                 parameters.attr.st_mode = Glibc.S_IFDIR
                 guard add(position == 0 ? "." : "..", &parameters, position + 1) else { return }
                 position += 1
@@ -181,7 +190,7 @@ extension Mount {
                 let index = Int(position - Self.firstName - state.first)
                 guard state.entries.indices.contains(index) else { return }
                 let entry = state.entries[index]
-                var parameters = parameters(entry, at: NodeTable.join(directory.path, entry.name))
+                var parameters = parameters(entry, at: NodeTable.join(directory, entry.name))
                 guard add(entry.name, &parameters, position + 1) else {
                     nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
                     return
