@@ -7,7 +7,7 @@ import Testing
 @testable import synctrain
 
 /// A run of the command line in this process.
-struct CommandRunResult {
+struct CommandRunResult: Equatable {
     var code: Int32
     var output: String
     var errors: String

@@ -185,11 +185,32 @@ struct CommandWordTests {
         (["device", "lst"], "`device lst` is not a command. Did you mean `device list`?"),
         (["folder", "zzzzzzz"], "`folder zzzzzzz` is not a command. `synctrain folder --help` lists the commands."),
         (["--home", "/h", "fetsch", "a"], "`fetsch` is not a command. Did you mean `fetch`?"),
+        (["--home", "/h", "device", "lst"], "`device lst` is not a command. Did you mean `device list`?"),
+        (["device", "--home=/h", "lst"], "`device lst` is not a command. Did you mean `device list`?"),
     ])
     func aCommandIsSuggested(_ arguments: [String], _ message: String) async {
         let result = await Scene().run(arguments)
         #expect(result.code == 64 && result.errors == "synctrain: \(message)\n")
-        #expect(await Scene().run(arguments + ["--json"]).errors.contains(#""code":"invalid-request""#))
+        for asked in [arguments + ["--json"], ["--json"] + arguments] {
+            let error = await Scene().run(asked).errors
+            #expect(
+                error.contains(#""code":"invalid-request""#) && error.contains("is not a command"), "\(asked): \(error)"
+            )
+        }
+    }
+
+    /// A group of commands takes no options of its own: what is said of it is the same wherever the global ones are.
+    @Test func globalOptionsGoBeforeAndWithinTheCommand() async {
+        let group = await Scene().run("device")
+        #expect(group.code == 0 && group.output.contains("SUBCOMMANDS:"))
+        #expect(await Scene().run("--home", "/h", "--json", "device") == group)
+        #expect(await Scene().run("device", "-q") == group)
+        let list = await Scene().run("device", "list", "--json")
+        #expect(list.code == 0 && list.output.contains("schema"))
+        #expect(await Scene().run("device", "--json", "list") == list)
+        #expect(await Scene().run("--json", "device", "list") == list)
+        // One that has a command of its own does.
+        #expect(await Scene().run("--json", "policy") == Scene().run("policy", "show", "--json"))
     }
 
     /// A folder or a device that there is not; with an agent and without one.

@@ -10,7 +10,7 @@ enum CommandNames {
     static func problem(_ arguments: [String], root: any ParsableCommand.Type) -> String? {
         var command = root
         var path: [String] = []
-        for word in GlobalOptionOrder.behindGlobals(arguments) {
+        for word in GlobalOptionOrder.behindGlobals(arguments[...]) {
             let commands = command.configuration.subcommands
             guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
             guard let next = commands.first(where: { names($0).contains(word) }) else {
@@ -22,7 +22,7 @@ enum CommandNames {
         return nil
     }
 
-    private static func names(_ command: any ParsableCommand.Type) -> [String] {
+    static func names(_ command: any ParsableCommand.Type) -> [String] {
         [command.configuration.commandName ?? ""] + command.configuration.aliases
     }
 

@@ -27,14 +27,14 @@ enum CommandRun {
     }
 
     private static func runTranslated(arguments: [String], process: ProcessSurroundings) async -> Int32 {
-        var arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
+        let isJSON = arguments.contains("--json")
+        var ordered = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
         // Alone on a terminal it is asked how things are; a script gets the help.
         if GlobalOptionOrder.areAll(arguments) {
-            let isAnswered = process.terminal.isOutputTTY || arguments.contains("--json")
-            arguments =
-                isAnswered ? [OverviewCommand.configuration.commandName ?? ""] + arguments : ["--help"]
+            let isAnswered = process.terminal.isOutputTTY || isJSON
+            ordered = isAnswered ? [OverviewCommand.configuration.commandName ?? ""] + arguments : ["--help"]
         }
-        let code = await perform(arguments, process)
+        let code = await perform(ordered, isJSON: isJSON, process)
         do {
             try process.output.flush()
         } catch {
@@ -43,12 +43,13 @@ enum CommandRun {
         return code
     }
 
-    private static func perform(_ arguments: [String], _ process: ProcessSurroundings) async -> Int32 {
+    /// - Parameter isJSON: `--json` is among the arguments that were typed, also where no command takes it.
+    private static func perform(_ arguments: [String], isJSON: Bool, _ process: ProcessSurroundings) async -> Int32 {
         let command: any ParsableCommand
         do {
             command = try Synctrain.parseAsRoot(arguments)
         } catch {
-            return parserSays(error, arguments: arguments, process)
+            return parserSays(error, arguments: arguments, isJSON: isJSON, process)
         }
         guard let runnable = command as? any RunnableCommand else {
             do {
@@ -56,7 +57,7 @@ enum CommandRun {
                 try command.run()
                 return 0
             } catch {
-                return parserSays(error, arguments: arguments, process)
+                return parserSays(error, arguments: arguments, isJSON: isJSON, process)
             }
         }
         let context = CommandContext(process: process, options: runnable.global)
@@ -98,25 +99,27 @@ enum CommandRun {
     }
 
     /// Help, versions and completion scripts are answers; the rest is wrong usage.
-    private static func parserSays(_ error: any Error, arguments: [String], _ process: ProcessSurroundings) -> Int32 {
+    private static func parserSays(
+        _ error: any Error, arguments: [String], isJSON: Bool, _ process: ProcessSurroundings
+    ) -> Int32 {
         let code = Synctrain.exitCode(for: error)
         guard code != .success else {
-            let words = GlobalOptionOrder.behindGlobals(arguments)
+            let words = GlobalOptionOrder.behindGlobals(arguments[...])
             // The parser answers `help` of a command that there is not with its own help.
             if words.first == "help",
                 let unknown = CommandNames.problem(Array(words.dropFirst()), root: Synctrain.self)
             {
                 return report(
-                    ControlError(.invalidRequest, message: unknown), asJSON: arguments.contains("--json"), process,
+                    ControlError(.invalidRequest, message: unknown), asJSON: isJSON, process,
                     code: ExitCode.validationFailure.rawValue)
             }
-            if arguments.contains("--version"), arguments.contains("--json") {
+            if arguments.contains("--version"), isJSON {
                 return printed { try process.output.print(bytes: try ControlJSON.encode(VersionAnswer())) } ? 0 : 1
             }
             return printed { try process.output.print(ParserText.shown(Synctrain.fullMessage(for: error))) } ? 0 : 1
         }
         let unknown = CommandNames.problem(arguments, root: Synctrain.self)
-        if arguments.contains("--json") {
+        if isJSON {
             return report(
                 ControlError(.invalidRequest, message: unknown ?? Synctrain.message(for: error)), asJSON: true, process,
                 code: code.rawValue)

@@ -26,17 +26,17 @@ struct GlobalOptions: ParsableArguments {
 
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
 
-/// Moves global options that stand before the command behind it, where the parser looks for them.
+/// Moves global options that stand before or within the command's name behind it, where the parser looks for them.
 enum GlobalOptionOrder {
     private static let withValue: Set = ["--home", "--color"]
     private static let flags: Set = ["-q", "--quiet", "--json", "-y", "--yes"]
 
     /// Whether there are global options at most, and no command.
-    static func areAll(_ arguments: [String]) -> Bool { behindGlobals(arguments).isEmpty }
+    static func areAll(_ arguments: [String]) -> Bool { behindGlobals(arguments[...]).isEmpty }
 
     /// What stands behind the global options at the beginning.
-    static func behindGlobals(_ arguments: [String]) -> ArraySlice<String> {
-        var rest = arguments[...]
+    static func behindGlobals(_ arguments: ArraySlice<String>) -> ArraySlice<String> {
+        var rest = arguments
         while let argument = rest.first {
             if flags.contains(argument) || withValue.contains(where: { argument.hasPrefix($0 + "=") }) {
                 rest.removeFirst()
@@ -49,28 +49,25 @@ enum GlobalOptionOrder {
         return rest
     }
 
+    /// The arguments with the global options behind the command. A group of commands takes none: where no command of it follows they are
+    /// left out, so that the parser says what is missing or not known.
     static func behindCommand(_ arguments: [String], root: any ParsableCommand.Type) -> [String] {
         var globals: [String] = []
-        var rest = arguments[...]
-        while let argument = rest.first {
-            if flags.contains(argument) || withValue.contains(where: { argument.hasPrefix($0 + "=") }) {
-                globals.append(rest.removeFirst())
-            } else if withValue.contains(argument), rest.count > 1 {
-                globals += rest.prefix(2)
-                rest = rest.dropFirst(2)
-            } else {
-                break
-            }
-        }
-        guard !globals.isEmpty else { return arguments }
         var names: [String] = []
+        var rest = arguments[...]
         var command = root
-        while let word = rest.first,
-            let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word })
-        {
+        while true {
+            let others = behindGlobals(rest)
+            globals += rest.prefix(rest.count - others.count)
+            rest = others
+            guard let word = rest.first,
+                let next = command.configuration.subcommands.first(where: { CommandNames.names($0).contains(word) })
+            else { break }
             names.append(rest.removeFirst())
             command = next
         }
-        return names + globals + rest
+        let configuration = command.configuration
+        let takesGlobals = configuration.subcommands.isEmpty || configuration.defaultSubcommand != nil
+        return names + (takesGlobals ? globals : []) + rest
     }
 }

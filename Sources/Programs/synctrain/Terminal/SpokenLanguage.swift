@@ -20,7 +20,7 @@ enum SpokenLanguage {
 
     /// Whether programs read what comes: JSON, logs, the manual.
     private static func isForPrograms(_ arguments: [String]) -> Bool {
-        let words = GlobalOptionOrder.behindGlobals(arguments)
+        let words = GlobalOptionOrder.behindGlobals(arguments[...])
         return arguments.contains("--json") || words.starts(with: ["agent", "run"]) || words.first == "man"
     }
 
