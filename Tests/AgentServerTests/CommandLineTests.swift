@@ -24,6 +24,8 @@ struct Scene {
     var facts = MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
+    /// What a write fails with then.
+    var outputError = EPIPE
     var silentMounts: [(folder: String, directory: String)] = []
     var opener: @Sendable ([String: String]) -> String? = { _ in nil }
     var open: @Sendable (String, String, [String: String]) async throws -> Void = { _, _, _ in }
@@ -32,11 +34,11 @@ struct Scene {
 
     func run(_ arguments: [String]) async -> CommandRunResult {
         let (output, errors) = (Box<[UInt8]>([]), Box<[UInt8]>([]))
-        let limit = pipeBreaksAfter
+        let (limit, failure) = (pipeBreaksAfter, outputError)
         let process = ProcessSurroundings(
             environment: environment, variables: variables, workingDirectory: "/work dir",
             output: Output(isBuffered: true) { bytes throws(OutputError) in
-                if let limit, output.current.count + bytes.count > limit { throw OutputError(errno: EPIPE) }
+                if let limit, output.current.count + bytes.count > limit { throw OutputError(errno: failure) }
                 output.change { $0 += bytes }
             },
             errors: Output(isBuffered: false) { bytes throws(OutputError) in errors.change { $0 += bytes } },
@@ -320,6 +322,21 @@ struct CommandLineTests {
         let result = await Scene(control: ScriptedControl(entries: entries), pipeBreaksAfter: 0).run("ls")
         #expect(result.code == 0)
         #expect(result.errors.isEmpty)
+    }
+
+    /// An answer that cannot be written is an error like any other: JSON for who asked for it.
+    @Test func aFullDiskOfTheOutputIsAnError() async {
+        let scene = Scene(control: ScriptedControl(statuses: [.sample]), pipeBreaksAfter: 0, outputError: ENOSPC)
+        let message = "The output cannot be written: No space left on device."
+        #expect(
+            await scene.run("status") == CommandRunResult(code: 1, output: "", errors: "synctrain: \(message)\n"))
+        for arguments in [["status", "--json"], ["--json", "--version"], ["--json", "device"]] {
+            let result = await scene.run(arguments)
+            #expect(result.code == 1 && result.output.isEmpty)
+            #expect(
+                result.errors.hasPrefix(#"{"code":"failed","message":"\#(message)""#) && result.errors.hasSuffix("}\n"),
+                "\(arguments): \(result.errors)")
+        }
     }
 
     @Test func changesGoToTheAgentOrElseToTheConfiguration() async {

@@ -38,7 +38,7 @@ enum CommandRun {
         do {
             try process.output.flush()
         } catch {
-            return code == 0 ? outputFailure(error, process) : code
+            return code == 0 ? outputFailure(error, asJSON: isJSON, process) : code
         }
         return code
     }
@@ -70,7 +70,7 @@ enum CommandRun {
             try process.output.flush()
             return 0
         } catch let error as OutputError {
-            return outputFailure(error, process)
+            return outputFailure(error, asJSON: isJSON, process)
         } catch let exit as ExitCode {
             return exit.rawValue
         } catch let interruption as Interrupts.Interruption {
@@ -148,10 +148,9 @@ enum CommandRun {
     }
 
     /// A reader that has seen enough (`ls | head`) ends the command without a word.
-    private static func outputFailure(_ error: any Error, _ process: ProcessSurroundings) -> Int32 {
+    private static func outputFailure(_ error: any Error, asJSON: Bool, _ process: ProcessSurroundings) -> Int32 {
         if let error = error as? OutputError, error.isBrokenPipe { return 0 }
-        _ = printed { try process.errors.print("synctrain: \(error)") }
-        return 1
+        return report(ControlError(.failed, "\(error)"), asJSON: asJSON, process)
     }
 
     /// Whether it could be printed. If standard error is closed there is nowhere left to say so.
