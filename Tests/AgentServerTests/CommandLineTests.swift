@@ -125,6 +125,10 @@ struct CommandLineTests {
 
                 """), "\(result.errors)")
         #expect(await !Scene().run("init", "--name", "private").errors.contains("public servers"))
+        // Of another home, what is proposed is of that one too.
+        let other = await Scene().run("--home", "/h", "init", "--name", "public").errors
+        #expect(other.contains("switch that off: synctrain --home /h network --global-discovery off --relays off\n"))
+        #expect(other.hasSuffix("\nNext: synctrain --home /h agent start\n"), "\(other)")
     }
 
     @Test func howADeviceIsReachedIsShown() async {

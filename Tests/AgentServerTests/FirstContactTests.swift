@@ -111,6 +111,7 @@ struct NextStepTests {
         let withHome = await scene.run(["--home", "/h", "--quiet"])
         #expect(withHome.code == 0 && withHome.output.hasPrefix("OVERVIEW:") && withHome.errors.isEmpty, "\(withHome)")
         #expect(await scene.run(["--json"]).output.hasPrefix(#"{"next":["This device is not set up."#))
+        #expect(await scene.run(["--home", "/h", "--json"]).output.contains("`synctrain --home /h init`"))
         scene.terminal.isOutputTTY = true
         let first = await scene.run(["--color", "never"])
         #expect(first.code == 0 && first.output.hasPrefix("Next\nThis device is not set up."), "\(first)")

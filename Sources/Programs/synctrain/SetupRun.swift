@@ -144,7 +144,7 @@ struct SetupRun: Sendable {
         }
         let made = try context.environment.initialise(places, initialisation)
         try say(translated("Its id is\n    \(made.device)"))
-        if made.usesPublicServers { try say(InitCommand.publicServers) }
+        if made.usesPublicServers { try say(InitCommand.publicServers(context.program)) }
     }
 
     private func startAgent() async throws {

@@ -31,11 +31,15 @@ struct InitCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     /// What is said where public servers will be used.
-    static let publicServers = translated(
-        """
-        Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
-        To switch that off: synctrain network --global-discovery off --relays off
-        """)
+    ///
+    /// - Parameter program: how this program is called.
+    static func publicServers(_ program: String) -> String {
+        translated(
+            """
+            Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
+            To switch that off: \(program) network --global-discovery off --relays off
+            """)
+    }
 
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
@@ -49,9 +53,10 @@ struct InitCommand: RunnableCommand {
         } else {
             try context.output.print(made.device)
             if made.usesPublicServers {
-                try context.remark(Self.publicServers)
+                try context.remark(Self.publicServers(context.program))
             }
-            try context.remark(translated("Configuration: \(places.configurationFile)\nNext: synctrain agent start"))
+            try context.remark(
+                translated("Configuration: \(places.configurationFile)\nNext: \(context.program) agent start"))
         }
     }
 }

@@ -19,7 +19,8 @@ struct OverviewCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let facts = try await Self.facts(context)
         if global.json {
-            let next = NextStep(facts).lines(Style(hasColor: false, escapesNames: false))
+            let next = NextStep(facts).lines(
+                Style(hasColor: false, escapesNames: false), home: try context.places().home)
             return try context.output.print(bytes: try ControlJSON.encode(Overview(status: facts.status, next: next)))
         }
         guard facts.status != nil, !global.quiet, context.terminal.isLive(variables: context.process.variables) else {
