@@ -24,4 +24,20 @@ struct AgentLogTests {
     func anAgentThatExitedGivesOneCause(_ log: String, _ cause: String?) {
         #expect(AgentProcess.cause(in: log) == cause)
     }
+
+    /// An agent that finds no room for its log says nothing: then the disk is what is said.
+    @Test(
+        arguments: [
+            ("cannot listen", 0, "failed", "The agent exited at once: cannot listen"),
+            (nil, 4096, "failed", "The agent exited at once: It wrote no log."),
+            (nil, nil, "failed", "The agent exited at once: It wrote no log."),
+            (
+                nil, 0, "no-space",
+                "The agent exited at once and could not write its log: the disk of /h/agent.log is full. Free some space."
+            ),
+        ] as [(String?, UInt64?, String, String)])
+    func whyAnAgentExitedAtOnce(_ words: String?, _ free: UInt64?, _ code: String, _ message: String) {
+        let error = AgentProcess.exitedAtOnce(words, logFile: "/h/agent.log", free: free)
+        #expect(error.code.rawValue == code && error.message == message && error.path == "/h/agent.log")
+    }
 }

@@ -60,12 +60,15 @@ package struct MachineReading: Sendable {
     }
 
     private func disks(_ configuration: Configuration?) -> [MachineFacts.Disk] {
-        let own = Self.disk(folder: nil, places.index) { size in
-            min(MachineFacts.indexFloor, size / 50)  // bounded: a division by a constant
-        }
+        // Before the first start there is no index yet, but the disk that it is to be on.
+        let own = [places.index, places.stateDirectory].lazy.map { path in
+            Self.disk(folder: nil, path) { size in
+                min(MachineFacts.indexFloor, size / 50)  // bounded: a division by a constant
+            }
+        }.first { $0.failure == nil }
         // A folder that is paused may be on a disk that is not here.
         let folders = configuration?.folders.filter { !$0.isPaused } ?? []
-        return (own.failure == nil ? [own] : [])
+        return (own.map { [$0] } ?? [])
             + folders.map { folder in
                 Self.disk(folder: folder.id.rawValue, folder.path) {
                     folder.minimumFree.byteCount(ofDisk: $0)

@@ -1,4 +1,5 @@
 import ControlAPI
+import FileAccess
 import Foundation
 import Glibc
 import KernelFiles
@@ -145,9 +146,9 @@ enum AgentProcess {
             if try await isAnswering(agent) { return }
             var status: Int32 = 0
             if waitpid(child, &status, WNOHANG) == child {
-                throw ControlError(
-                    .failed, "The agent exited at once: \(lastWords(in: places.logFile, from: logged))",
-                    path: places.logFile)
+                throw exitedAtOnce(
+                    lastWords(in: places.logFile, from: logged), logFile: places.logFile,
+                    free: FreeSpace(at: places.logFile)?.available)
             }
             try await Task.sleep(for: pause)
         }
@@ -216,17 +217,31 @@ enum AgentProcess {
         return lstat(path, &found) == 0 ? UInt64(max(0, found.st_size)) : 0
     }
 
-    /// Why the agent ended, by what was written behind `offset`.
-    private static func lastWords(in path: String, from offset: UInt64) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return translated("It wrote no log.") }
+    /// What it means that the agent ended before it answered. Pure.
+    ///
+    /// - Parameters:
+    ///   - words: why, by its log; nil if it wrote none.
+    ///   - free: bytes that are free on the disk of the log; nil if unknown.
+    static func exitedAtOnce(_ words: String?, logFile: String, free: UInt64?) -> ControlError {
+        if words == nil, free == 0 {
+            return ControlError(
+                .noSpace,
+                "The agent exited at once and could not write its log: the disk of \(logFile) is full. Free some space.",
+                path: logFile)
+        }
+        return ControlError(
+            .failed, "The agent exited at once: \(words ?? translated("It wrote no log."))", path: logFile)
+    }
+
+    /// Why the agent ended, by what was written behind `offset`; nil if nothing was.
+    private static func lastWords(in path: String, from offset: UInt64) -> String? {
+        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
         defer { try? file.close() }
         let end = (try? file.seekToEnd()) ?? 0
         // A file that is shorter than before is another one.
         let start = max(offset > end ? 0 : offset, end > 4096 ? end - 4096 : 0)
-        guard (try? file.seek(toOffset: start)) != nil, let bytes = try? file.readToEnd() else {
-            return translated("It wrote no log.")
-        }
-        return cause(in: String(decoding: bytes, as: UTF8.self)) ?? translated("It wrote no log.")
+        guard (try? file.seek(toOffset: start)) != nil, let bytes = try? file.readToEnd() else { return nil }
+        return cause(in: String(decoding: bytes, as: UTF8.self))
     }
 
     /// Of what an agent wrote before it exited: the error that it ended with, else the last one that it logged, else the last line.
