@@ -208,6 +208,19 @@ def test_doctor_names_what_in_the_home_keeps_an_agent_from_starting(lab):
     assert len(found) == 1 and f"process {agent.process.pid} is the agent already" in found[0], found
 
 
+def test_closed_streams_are_not_taken_by_files(lab):
+    """As after `>&- 2>&-`: what is printed and logged is not to go into a file or socket that gets the number."""
+    agent = lab.agent(start=False)
+    agent.options = {"preexec_fn": lambda: (os.close(0), os.close(2))}
+    agent.start()
+    for stream in (0, 2):
+        assert os.readlink(f"/proc/{agent.process.pid}/fd/{stream}") == "/dev/null"
+    agent.options = {}
+    refused = agent.try_run("status", preexec_fn=lambda: os.close(1))
+    assert refused.returncode == cli.FAILED
+    assert refused.stderr == b"synctrain: The output cannot be written: Bad file descriptor.\n"
+
+
 def test_restart_starts_another_process(lab):
     agent = lab.agent()
     assert "The agent is running" in agent.document("agent", "restart")["message"]

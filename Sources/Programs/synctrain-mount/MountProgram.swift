@@ -54,6 +54,7 @@ enum MountProgram {
     }
 
     static func main() {
+        StandardStreams.occupy()
         signal(SIGPIPE, SIG_IGN)
         if CommandLine.arguments.dropFirst().first == MountPoint.callingOption { exit(WatcherCalls.run()) }
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {

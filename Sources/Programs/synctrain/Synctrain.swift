@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Phrases
+import Threads
 
 /// The command line: what is asked of the agent and how the answer is shown.
 @main
@@ -65,6 +66,7 @@ struct Synctrain: ParsableCommand {
     }
 
     static func main() async {
+        StandardStreams.occupy()
         // A reader that has gone is found by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
