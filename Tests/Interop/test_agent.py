@@ -221,6 +221,13 @@ def test_closed_streams_are_not_taken_by_files(lab):
     assert refused.stderr == b"synctrain: The output cannot be written: Bad file descriptor.\n"
 
 
+def test_children_are_waited_for_whatever_started_the_command(lab):
+    """A process that ignores SIGCHLD has those that it starts ignore it: then nobody is told how a child ended."""
+    agent = lab.agent()
+    agent.variables = {"SYNCTRAIN_OPEN": "true"}
+    agent.run("ui", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
+
 def test_restart_starts_another_process(lab):
     agent = lab.agent()
     assert "The agent is running" in agent.document("agent", "restart")["message"]

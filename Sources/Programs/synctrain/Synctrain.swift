@@ -66,7 +66,9 @@ struct Synctrain: ParsableCommand {
     }
 
     static func main() async {
+        // Who started this may have closed its streams, and have it ignore the end of children: then nobody could wait for one.
         StandardStreams.occupy()
+        signal(SIGCHLD, SIG_DFL)
         // A reader that has gone is found by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
