@@ -146,7 +146,18 @@ extension MachineObserver: BusListener {
 
     package func busLost(_ reason: SystemError) {
         state.withLock { ($0.isConnected, $0.isWatching) = (false, false) }
+        // Nobody would say that a sleep is over. A machine that sleeps loses no connection: it has woken, or does not sleep yet.
+        wake()
         hasNews.yield()
+    }
+
+    /// The machine does not sleep, as far as anybody knows.
+    private func wake() {
+        let wasAsleep = state.withLock { state in
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if wasAsleep { sleeps.yield(.over) }
     }
 
     package func busSignalled(_ signal: BusNotice) {
@@ -158,12 +169,13 @@ extension MachineObserver: BusListener {
             }
             sleeps.yield(.begins(hold: hold))
         case false?:
-            state.withLock { $0.isAsleep = false }
-            sleeps.yield(.over)
+            wake()
             // Until the next time.
             hasNews.yield()
         case nil: break
         }
+        // Another logind does not know of a sleep that the one before began.
+        if Names.isOfOwner(signal, of: Names.logind) { wake() }
         if Names.isOfInterest(signal) { hasNews.yield() }
     }
 

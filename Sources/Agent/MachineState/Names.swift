@@ -46,11 +46,15 @@ enum Names {
 
     static func isOfInterest(_ signal: BusNotice) -> Bool {
         switch signal.member {
-        case "NameOwnerChanged":
-            (places + [logind]).contains { $0.service == signal.arguments.first?.text }
+        case "NameOwnerChanged": (places + [logind]).contains { isOfOwner(signal, of: $0) }
         case "PropertiesChanged": places.contains { $0.path == signal.path }
         default: false
         }
+    }
+
+    /// Whether a service has come or gone.
+    static func isOfOwner(_ signal: BusNotice, of place: Place) -> Bool {
+        signal.member == "NameOwnerChanged" && signal.arguments.first?.text == place.service
     }
 
     /// Whether the machine is about to sleep (true) or has woken; nil for any other signal.
