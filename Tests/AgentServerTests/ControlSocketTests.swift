@@ -6,6 +6,7 @@ import NIOCore
 import Testing
 
 @testable import ControlClient
+@testable import synctrain
 
 @Suite(.timeLimit(.minutes(1)))
 struct ControlSocketTests {
@@ -135,7 +136,22 @@ struct ControlSocketTests {
         }
         #expect(error?.code == .noAgent)
         #expect(error?.exitCode == 3)
-        #expect(error?.message.contains("synctrain agent start") == true)
+        #expect(error?.message.contains("`synctrain agent start`") == true)
+    }
+
+    /// Without its home the command would start another agent, or none.
+    @Test func theAgentOfAnotherHomeIsStartedWithIt() async throws {
+        let environment = CommandEnvironment.live
+        let homes: [(String?, String)] = [("/nonexistent/h", "synctrain --home /nonexistent/h"), (nil, "synctrain")]
+        for (home, program) in homes {
+            let places = try environment.places(home, ["XDG_STATE_HOME": "/nonexistent", "HOME": "/nonexistent"])
+            let error = await controlError { _ = try await environment.connect(places).call(Endpoints.status) }
+            #expect(
+                error?.message.hasSuffix(
+                    "Start it with `\(program) agent start`, or in the foreground with `\(program) agent run`.")
+                    == true,
+                "\(String(describing: error?.message))")
+        }
     }
 }
 

@@ -11,10 +11,16 @@ import NIOPosix
 /// after a cancellation `CancellationError`.
 package struct ControlClient: AgentControl {
     private let socketPath: String
+    private let program: String
     private let group: any EventLoopGroup
 
-    package init(socketPath: String, group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
+    /// - Parameter program: how the program that starts the agent is called, with its `--home`; for what is proposed.
+    package init(
+        socketPath: String, program: String = "synctrain",
+        group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup
+    ) {
         self.socketPath = socketPath
+        self.program = program
         self.group = group
     }
 
@@ -157,8 +163,8 @@ extension ControlClient {
         } catch let error as IOError where error.errnoCode == ENOENT || error.errnoCode == ECONNREFUSED {
             throw ControlError(
                 .noAgent,
-                "No agent answers on \(socketPath). Start it with `synctrain agent start`, or in the foreground with "
-                    + "`synctrain agent run`.", isRetryable: true, path: socketPath)
+                "No agent answers on \(socketPath). Start it with `\(program) agent start`, or in the foreground with "
+                    + "`\(program) agent run`.", isRetryable: true, path: socketPath)
         } catch let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM {
             throw Self.forbidden(socketPath)
         } catch {

@@ -19,6 +19,9 @@ struct CommandEnvironment: Sendable {
         var variables: [String: String] = [:]
         /// The directory of the user's systemd units, `$XDG_CONFIG_HOME/systemd/user`.
         var unitDirectory: String
+
+        /// How this program is called in commands that are proposed.
+        var program: String { "synctrain" + (home.map { " --home \(ShellWord.quoted($0))" } ?? "") }
     }
 
     struct Initialisation: Equatable, Sendable {

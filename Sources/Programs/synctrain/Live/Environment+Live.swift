@@ -24,7 +24,7 @@ extension CommandEnvironment {
                         unitDirectory: (configurations ?? (places.userHome ?? "") + "/.config") + "/systemd/user")
                 }
             },
-            connect: { ControlClient(socketPath: $0.socket) },
+            connect: { ControlClient(socketPath: $0.socket, program: $0.program) },
             initialise: { places, options in try controlErrors { try initialise(places, options) } },
             isSetUp: { places in try controlErrors { try DeviceIdentityFiles.isThere(in: try agentPlaces(places)) } },
             deviceID: { places in try controlErrors { try localDevice(try agentPlaces(places)).description } },
