@@ -113,3 +113,18 @@ import Testing
         #expect(frames.contains(.overflow))
     }
 }
+
+struct WatchImpairmentTests {
+    /// A program that is not there is to be installed; a limit that is reached passes, or is raised elsewhere.
+    @Test(
+        arguments: [
+            (ENOENT, .programMissing, "Install synctrain again"), (EACCES, .programMissing, "Install synctrain again"),
+            (EMFILE, .programEnded, "Too many open files. It is restarted."),
+            (ENFILE, .programEnded, "It is restarted."), (ENOMEM, .programEnded, "It is restarted."),
+            (EAGAIN, .programEnded, "It is restarted."),
+        ] as [(Int32, WatchImpairment.Code, String)])
+    func whyTheProgramDidNotStart(_ error: Int32, _ code: WatchImpairment.Code, _ words: String) throws {
+        let impairment = try #require(WatchImpairment(.cannotStart(errno: error), program: "/p"))
+        #expect(impairment.code == code && impairment.description.contains(words), "\(impairment)")
+    }
+}

@@ -75,13 +75,6 @@ extension WatchImpairment {
         switch outcome {
         case .stopped, .overflow: return nil
         case .refused(.instance, EMFILE): self = .instanceLimit(limit: Self.limit("max_user_instances"))
-        case .cannotStart(let error):
-            self.init(
-                code: .programMissing,
-                message: Phrase(
-                    "\(program) cannot be started: \(String(cString: strerror(error))). Install synctrain again so "
-                        + "that synctrain-watch is beside it. \(rescans)"),
-                watched: 0)
         case .rootGone, .refused(.root, _):
             self.init(
                 code: .rootGone,
@@ -89,11 +82,19 @@ extension WatchImpairment {
                     "The folder's directory was moved, removed, unmounted or replaced. Put it back, or change the "
                         + "folder's path in the configuration."),
                 watched: 0)
-        case .refused(_, let error):
+        // A process has reached a limit of its own or of the system: nothing is amiss with what is installed.
+        case .cannotStart(let error) where [EMFILE, ENFILE, ENOMEM, EAGAIN].contains(error), .refused(_, let error):
             self.init(
                 code: .programEnded,
                 message: Phrase(
                     "The watch program failed: \(String(cString: strerror(error))). It is restarted. \(rescans)"),
+                watched: 0)
+        case .cannotStart(let error):
+            self.init(
+                code: .programMissing,
+                message: Phrase(
+                    "\(program) cannot be started: \(String(cString: strerror(error))). Install synctrain again so "
+                        + "that synctrain-watch is beside it. \(rescans)"),
                 watched: 0)
         case .ended(let status):
             let signal = status & 0x7F

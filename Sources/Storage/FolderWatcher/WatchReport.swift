@@ -71,9 +71,9 @@ package struct WatchImpairment: Hashable, Sendable, CustomStringConvertible {
         case instanceLimit = "instance-limit"
         /// The system refused some watches for another reason.
         case watchFailed = "watch-failed"
-        /// The watch program cannot be started.
+        /// The watch program cannot be started: it is not there, or cannot be run.
         case programMissing = "program-missing"
-        /// The watch program ended or made no sense; it is started again.
+        /// The watch program ended or made no sense, or the system had no room for it; it is started again.
         case programEnded = "program-ended"
         /// The folder's directory was moved, removed or replaced.
         case rootGone = "root-gone"
