@@ -98,15 +98,18 @@ struct ControlResponder: Sendable {
         if sink.isHead { return try await lines.end() }
         do {
             try await cancelWhenGracefulShutdown {
-                guard !isEventStream else {
-                    return try await handlers.events(request.lastEventID) { id in
+                if isEventStream {
+                    try await handlers.events(request.lastEventID) { id in
                         try await lines.send(id: id)
                     } _: { event in
                         try await lines.send(try ControlJSON.encode(event), name: event.type, id: event.id)
                     }
+                } else {
+                    if pace == .endless { try await lines.begin() }
+                    try await write(lines)
                 }
-                if pace == .endless { try await lines.begin() }
-                try await write(lines)
+                // What would go on for ever is not complete: it has ended because nobody is left who says more.
+                if pace == .endless { try Task.checkCancellation() }
             }
             try await lines.end()
         } catch {
