@@ -1,3 +1,4 @@
+import ControlAPI
 import Testing
 
 @testable import synctrain
@@ -39,5 +40,19 @@ struct AgentLogTests {
     func whyAnAgentExitedAtOnce(_ words: String?, _ free: UInt64?, _ code: String, _ message: String) {
         let error = AgentProcess.exitedAtOnce(words, logFile: "/h/agent.log", free: free)
         #expect(error.code.rawValue == code && error.message == message && error.path == "/h/agent.log")
+    }
+
+    /// An agent that was stopped by a signal takes connections and never answers.
+    @Test func whatIsNeverAnsweredIsGivenUp() async throws {
+        let overdue = ControlError(.timeout, "late")
+        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
+        await #expect(throws: overdue) {
+            try await AgentProcess.limited(until: .now, overdue) { for await _ in never {} }
+        }
+        continuation.finish()
+        let far = ContinuousClock.now + .seconds(86_400)
+        #expect(try await AgentProcess.limited(until: far, overdue) { 7 } == 7)
+        let other = ControlError(.noAgent, "none")
+        await #expect(throws: other) { try await AgentProcess.limited(until: far, overdue) { throw other } }
     }
 }

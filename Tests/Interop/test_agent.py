@@ -245,6 +245,14 @@ def test_stop_returns_when_another_agent_may_start(lab):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def test_an_agent_that_is_silent_is_not_waited_for_without_end(lab):
+    """As one in the foreground after Ctrl-Z."""
+    agent = lab.agent()
+    agent.suspend()
+    for verb in ("stop", "start", "restart"):
+        assert agent.try_run("agent", verb, "--timeout", "1").returncode == cli.TIMED_OUT, verb
+
+
 def test_an_agent_whose_socket_is_gone_can_be_stopped(lab):
     # As after a logout, which takes $XDG_RUNTIME_DIR away.
     agent = lab.agent()

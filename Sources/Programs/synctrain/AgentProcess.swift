@@ -21,12 +21,35 @@ enum AgentProcess {
         }
     }
 
-    static func isAnswering(_ agent: any AgentControl) async throws -> Bool {
+    /// Whether an agent answers; throws `overdue` if it takes the connection and is silent until `deadline`, as one that was stopped by
+    /// Ctrl-Z.
+    static func isAnswering(
+        _ agent: any AgentControl, until deadline: ContinuousClock.Instant, _ overdue: ControlError
+    ) async throws -> Bool {
         do {
-            _ = try await agent.call(Endpoints.status)
+            _ = try await limited(until: deadline, overdue) { try await agent.call(Endpoints.status) }
             return true
         } catch let error as ControlError where error.code == .noAgent {
             return false
+        }
+    }
+
+    /// Runs `body`, which is cancelled at `deadline`.
+    ///
+    /// - Throws: what `body` throws before; else `overdue`.
+    static func limited<Result: Sendable>(
+        until deadline: ContinuousClock.Instant, _ overdue: ControlError,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(until: deadline, clock: .continuous)
+                throw overdue
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next() else { throw overdue }
+            return result
         }
     }
 
@@ -43,7 +66,10 @@ enum AgentProcess {
     /// - Throws: as `start`; `invalidConfiguration` before `init`.
     static func startIfNeeded(in context: CommandContext, timeout: Duration) async throws -> Start {
         let (places, variables) = (try context.places(), context.process.variables)
-        guard try await !isAnswering(context.environment.connect(places)) else { return .before }
+        let deadline = ContinuousClock.now + timeout
+        guard
+            try await !isAnswering(context.environment.connect(places), until: deadline, silent(places))
+        else { return .before }
         try context.checkSetUp(.invalidConfiguration)
         if try SystemdUnit(places).isInstalled(), await UserService.startsAtLogin(variables) {
             try await UserService.start(variables)
@@ -61,7 +87,9 @@ enum AgentProcess {
     static func restart(in context: CommandContext, timeout: Duration) async throws -> Start {
         let (places, variables) = (try context.places(), context.process.variables)
         try context.checkSetUp(.invalidConfiguration)
-        let isAnswering = try await isAnswering(context.environment.connect(places))
+        let deadline = ContinuousClock.now + timeout
+        let isAnswering = try await isAnswering(
+            context.environment.connect(places), until: deadline, silent(places))
         if isAnswering, try SystemdUnit(places).isInstalled(), await UserService.isRunning(variables) {
             try await UserService.restart(variables)
             try await waitUntilAnswering(places, connect: context.environment.connect, timeout: timeout)
@@ -96,8 +124,10 @@ enum AgentProcess {
         let places = try context.places()
         // Where that cannot be seen, connecting fails too, and says why.
         let process = try? context.environment.agentProcess(places)
+        let deadline = ContinuousClock.now + timeout
+        let agent = context.environment.connect(places)
         do {
-            try await context.environment.connect(places).call(Endpoints.stop)
+            _ = try await limited(until: deadline, notStopped) { try await agent.call(Endpoints.stop) }
         } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
             // Nothing listens; another reason why it cannot be reached is reported as it is.
             guard let process = unreached(process) else { return false }
@@ -106,7 +136,7 @@ enum AgentProcess {
                     .failed, "The agent (process \(process)) cannot be stopped: \(String(cString: strerror(errno))).")
             }
         }
-        try await waitForEnd(of: process, places, in: context.environment, timeout: timeout)
+        try await waitForEnd(of: process, places, in: context.environment, until: deadline)
         return true
     }
 
@@ -143,7 +173,7 @@ enum AgentProcess {
         let deadline = ContinuousClock.now + timeout
         let agent = connect(places)
         while ContinuousClock.now < deadline {
-            if try await isAnswering(agent) { return }
+            if try await isAnswering(agent, until: deadline, silent(places)) { return }
             var status: Int32 = 0
             if waitpid(child, &status, WNOHANG) == child {
                 throw exitedAtOnce(
@@ -152,10 +182,18 @@ enum AgentProcess {
             }
             try await Task.sleep(for: pause)
         }
-        throw ControlError(
+        throw silent(places)
+    }
+
+    /// What it means that an agent does not answer in time.
+    static func silent(_ places: CommandEnvironment.Places) -> ControlError {
+        ControlError(
             .timeout, "The agent did not answer in time. See \(places.logFile).", isRetryable: true,
             path: places.logFile)
     }
+
+    private static let notStopped = ControlError(
+        .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
 
     /// Returns when the agent that something else has started answers. Throws `timeout`.
     static func waitUntilAnswering(
@@ -164,27 +202,23 @@ enum AgentProcess {
     ) async throws {
         let deadline = ContinuousClock.now + timeout
         let agent = connect(places)
-        while try await !isAnswering(agent) {
-            guard ContinuousClock.now < deadline else {
-                throw ControlError(
-                    .timeout, "The agent did not answer in time. See `journalctl --user -u \(SystemdUnit.name)`.",
-                    isRetryable: true)
-            }
+        let overdue = ControlError(
+            .timeout, "The agent did not answer in time. See `journalctl --user -u \(SystemdUnit.name)`.",
+            isRetryable: true)
+        while try await !isAnswering(agent, until: deadline, overdue) {
+            guard ContinuousClock.now < deadline else { throw overdue }
             try await Task.sleep(for: pause)
         }
     }
 
     /// Returns when the agent has left its place to another. Its socket goes before: connections to its page end later.
     private static func waitForEnd(
-        of process: pid_t?, _ places: CommandEnvironment.Places, in environment: CommandEnvironment, timeout: Duration
+        of process: pid_t?, _ places: CommandEnvironment.Places, in environment: CommandEnvironment,
+        until deadline: ContinuousClock.Instant
     ) async throws {
         guard let process else { return }
-        let deadline = ContinuousClock.now + timeout
         while try environment.agentProcess(places) == process {
-            guard ContinuousClock.now < deadline else {
-                throw ControlError(
-                    .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
-            }
+            guard ContinuousClock.now < deadline else { throw notStopped }
             try await Task.sleep(for: pause)
         }
     }

@@ -149,7 +149,11 @@ struct SetupRun: Sendable {
 
     private func startAgent() async throws {
         let places = try context.places()
-        guard try await !AgentProcess.isAnswering(context.environment.connect(places)) else { return }
+        let agent = context.environment.connect(places)
+        guard
+            try await !AgentProcess.isAnswering(
+                agent, until: .now + .seconds(30), AgentProcess.silent(places))
+        else { return }
         let variables = context.process.variables
         if UserService.isAvailable(variables), try await agrees(translated("Start the agent now and at every login?")) {
             let unit = try SystemdUnit(places)
