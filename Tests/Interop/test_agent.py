@@ -251,6 +251,8 @@ def test_an_agent_that_is_silent_is_not_waited_for_without_end(lab):
     agent.suspend()
     for verb in ("stop", "start", "restart"):
         assert agent.try_run("agent", verb, "--timeout", "1").returncode == cli.TIMED_OUT, verb
+    # Until it is plain that no answer comes.
+    assert agent.try_run("wait", "--timeout", "0").returncode == cli.TIMED_OUT
 
 
 def test_an_agent_whose_socket_is_gone_can_be_stopped(lab):

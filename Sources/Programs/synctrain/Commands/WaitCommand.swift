@@ -31,6 +31,9 @@ struct WaitCommand: RunnableCommand {
     /// How long a folder has to be at rest: what was put in its place is reported by the system, and then scanned once more.
     private static let settling = Duration.milliseconds(250)
 
+    /// How long an agent is waited for that has not answered at the deadline.
+    private static let patience = Duration.seconds(10)
+
     static func duration(_ text: String) throws -> Double {
         guard let seconds = TimeSpan.seconds(text), (0...31_536_000).contains(seconds) else {
             throw ValidationError(
@@ -40,7 +43,15 @@ struct WaitCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
-        let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
+        guard let timeout else { return try await wait(in: context, until: nil) }
+        let deadline = ContinuousClock.now + .seconds(timeout)
+        // One that is silent, as after Ctrl-Z, does not say at the deadline what is still to come either.
+        try await AgentProcess.limited(until: deadline + Self.patience, AgentProcess.silent(try context.places())) {
+            try await wait(in: context, until: deadline)
+        }
+    }
+
+    private func wait(in context: CommandContext, until deadline: ContinuousClock.Instant?) async throws {
         let agent = try context.agent()
         guard !path.isEmpty else { return try await wait(for: nil, on: agent, until: deadline, in: context) }
         var paths: [PathReference] = []
