@@ -18,6 +18,18 @@ final class OpenDirectory: Sendable {
         /// The names so far, for those who watch; nil if not all were read in order, or they are too many.
         var seen: (names: [NameKey: SeenName], count: Int64, mark: UInt64)?
 
+        /// Behind which name, numbered from `first` on, a program that goes on at `position` has to read; nil if that was read.
+        mutating func start(toRead position: Int64) -> (first: Int64, after: String?)? {
+            let end = first + Int64(entries.count)
+            if isRead, position >= first, position < end || position == end && isLast { return nil }
+            // Also further behind: the kernel begins in the middle when a list that it kept is dropped while it gives it.
+            if isRead, position >= end, let last = entries.last {
+                starts.removeAll { $0.first >= end }
+                starts.append((end, last.name))
+            }
+            return starts.last { $0.first <= position } ?? (0, nil)
+        }
+
         /// A page was read.
         ///
         /// - Parameters:
@@ -103,16 +115,7 @@ extension Mount {
         let step = directory.state.withLock { state -> Step in
             // A program that begins again sees the names that there are now.
             if offset == 0 { state = OpenDirectory.State() }
-            let end = state.first + Int64(state.entries.count)
-            guard state.isRead, position >= state.first, position < end || position == end && state.isLast else {
-                // Also further behind: the kernel begins in the middle when a list that it kept is dropped while it gives it.
-                if state.isRead, position >= end, let last = state.entries.last {
-                    state.starts.removeAll { $0.first >= end }
-                    state.starts.append((end, last.name))
-                }
-                let start = state.starts.last { $0.first <= position } ?? (0, nil)
-                return .read(first: start.first, after: start.after)
-            }
+            if let start = state.start(toRead: position) { return .read(first: start.first, after: start.after) }
             return .reply(names(in: path, state, offset, size, request))
         }
         switch step {

@@ -21,7 +21,7 @@ extension Mount {
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
             var info = info.raw
-            let handle: Handle
+            let handle: Handles.File
             switch result {
             case .success(let answer):
                 switch (answer.answer, answer.descriptor) {
@@ -44,7 +44,7 @@ extension Mount {
                 return ask(wish, for: request, within: MountDeadlines.metadata) { _ in request.fail(ENODATA) }
             case .failure(let failure): return failOpening(request, node.path, failure)
             }
-            clearError(of: number)
+            errors.clear(number)
             let key = handles.withLock { handles in
                 defer { handles.next &+= 1 }
                 handles.files[handles.next] = handle
@@ -107,7 +107,7 @@ extension Mount {
             case .failure(.stale) where generation != agent.generation && end > Clock.now:
                 read(request, file, offset: offset, count: count, until: end)
             case .failure(let failure):
-                noteError(failure, of: file.node)
+                errors.note(failure, of: file.node)
                 request.fail(failure == .stale ? EIO : failure.number)
             }
         }
@@ -125,13 +125,13 @@ extension Mount {
                 if let descriptor = answer.descriptor { Glibc.close(descriptor) }
                 guard case .openedAbsent(let handle) = answer.answer else {
                     // It is on this disk now: the next `open` reads it from there.
-                    noteError(.stale, of: file.node)
+                    errors.note(.stale, of: file.node)
                     return request.fail(EIO)
                 }
                 file.place.withLock { $0 = (handle, answer.generation) }
                 then()
             case .failure(let failure):
-                noteError(failure, of: file.node)
+                errors.note(failure, of: file.node)
                 request.fail(failure == .stale ? EIO : failure.number)
             }
         }

@@ -22,12 +22,12 @@ extension Mount {
             switch result {
             case .success(let (descriptor, written, entry, _)):
                 nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
-                clearError(of: number)
+                errors.clear(number)
                 let file = OpenFile(descriptor, node: number, written: written, appends: appends)
                 info.fh = keep(invalidation.opened(file, as: node.entry, self))
                 if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }
             case .failure(let failure):
-                noteError(failure, of: number)
+                errors.note(failure, of: number)
                 failOpening(request, node.path, failure)
             }
         }
@@ -64,7 +64,7 @@ extension Mount {
                     nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
                 }
             case .failure(let failure):
-                if failure == .selectionFull { noteError(failure, of: parent) }
+                if failure == .selectionFull { errors.note(failure, of: parent) }
                 request.fail(failure.number)
             }
         }

@@ -7,27 +7,12 @@ import Synchronization
 
 /// What one mount knows: the nodes, the open files and directories, the agent.
 final class Mount: Sendable {
-    /// An open file.
-    enum Handle: Sendable {
-        case here(OpenFile)
-        case absent(AbsentFile)
-    }
-
-    struct Handles {
-        var files: [UInt64: Handle] = [:]
-        var directories: [UInt64: OpenDirectory] = [:]
-        var next: UInt64 = 1
-    }
-
-    static let errorLimit = 1000
-
     let agent: AgentLink
     let nodes = Mutex(NodeTable())
     let newNames: NewNames
     let handles = Mutex(Handles())
     let space = Mutex(MountSpace(total: 0, free: 0))
-    /// Why a read of a node failed since it was last opened.
-    let errors = Mutex<[UInt64: String]>([:])
+    let errors = ReadErrors()
     let invalidation: Invalidation
     let watching = Watching()
     let scanners = Scanners()
@@ -136,20 +121,6 @@ final class Mount: Sendable {
         let isGone = failure == .stale || failure == .notFound
         if isGone { invalidation.add(.paths([path])) }
         request.fail(isGone ? ESTALE : failure.number)
-    }
-
-    func noteError(_ failure: MountFailure, of node: UInt64) {
-        errors.withLock { errors in
-            if errors.count >= Self.errorLimit { errors = [:] }
-            errors[node] = failure.text
-        }
-    }
-
-    /// A program has opened it again. Not at a read that succeeds: others of the same file may fail at the same time.
-    func clearError(of node: UInt64) {
-        errors.withLock { errors in
-            if !errors.isEmpty { errors[node] = nil }
-        }
     }
 }
 

@@ -198,7 +198,7 @@ extension Mount {
             return request.reply(Array(text.utf8), size: size)
         }
         if name == "error" {
-            guard let text = errors.withLock({ $0[number] }) else { return request.fail(ENODATA) }
+            guard let text = errors.text(of: number) else { return request.fail(ENODATA) }
             return request.reply(Array(text.utf8), size: size)
         }
         ask(.attribute(path: path, name: name), for: request, within: MountDeadlines.metadata) { result in
