@@ -6,6 +6,7 @@ import Cryptography
 import FileAccess
 import Glibc
 import IndexStore
+import Names
 import Reconciliation
 import SessionTestKit
 import SyncTestKit
@@ -211,6 +212,24 @@ import Testing
         #expect(round.output.isNeeded && round.output.next == nil)
         #expect(round.effects.counts.need?.items.files == 1)
         #expect(scene.tree.text("new") == nil)
+    }
+
+    /// One name of a group cannot be had, and another has only to be noted: it is not tried again and again for that.
+    @Test func aGroupIsTriedOnce() async throws {
+        let scene = try await StepScene { $0.groups = ["**/{a.txt,b}"] }
+        try scene.tree.write("old", to: "d/a.txt")
+        try await scene.scan()
+        try scene.tree.remove("d/a.txt")
+        try await scene.scan()
+        let version = try #require(try await scene.own("d/a.txt")).version
+        try await scene.announce([("d/a.txt", nil), ("d/b", "new")], counter: 1, after: version)
+        func fetches(after attempted: Set<NameKey>) async throws -> [String] {
+            let step = PlanPullStep(
+                names: nil, cursor: nil, attempted: attempted, deletions: [], countsNeed: false)
+            return try await scene.run(step).output.fetches.map(\.file.name)
+        }
+        #expect(try await fetches(after: []) == ["d/b"])
+        #expect(try await fetches(after: ["d/b"]).isEmpty)
     }
 
     @Test func aDeletionOfAnotherDeviceIsCarriedOut() async throws {

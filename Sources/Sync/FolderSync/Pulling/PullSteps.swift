@@ -54,7 +54,8 @@ struct PlanPullStep: FolderStep {
         let isWider = names == nil && self.names != nil
         var round = Round(
             folder: folder, names: names, next: window.next, clearance: isWider ? nil : clearance)
-        window.facts.removeAll { attempted.contains($0.name) }
+        let groups = folder.groupPatterns
+        window.facts.removeAll { isAttempted($0.name, groups) }
         if round.clearance == nil, folder.settings.guardsIncomingDeletions, window.facts.contains(where: \.isDeletion) {
             round.clearance = try await IncomingDeletions(folder: folder, names: names).clearance(&work)
         }
@@ -63,7 +64,6 @@ struct PlanPullStep: FolderStep {
         guard !window.facts.isEmpty else { return round }
         round.isNeeded = true
         if countsNeed { work.effects.counts.need = try await folder.index.neededTotals(names) }
-        let groups = folder.groupPatterns
         window.facts += try await folder.partners(of: window.facts, groups).filter { !round.clearance.holds($0, work) }
         let options = PlanOptions(
             order: PullOrder(folder.settings.order), priorities: priorities(folder),
@@ -86,6 +86,12 @@ struct PlanPullStep: FolderStep {
         round.clearance?.used(execution.deletedFiles, &work.memory.incomingGuard, at: folder.tools.time.monotonic())
         round.isComplete = round.isComplete && execution.isComplete && plan.blocked.isEmpty
         return round
+    }
+
+    /// A group is tried as a whole: else what keeps one of its names waiting would have the others fetched again and again.
+    private func isAttempted(_ name: String, _ groups: GroupPatterns) -> Bool {
+        guard !attempted.isEmpty else { return false }
+        return attempted.contains(name) || groups.group(of: name)?.names.contains { attempted.contains($0) } == true
     }
 
     /// Announces again what was changed here while others deleted it. What was changed here meanwhile wins over a deletion,
