@@ -473,7 +473,7 @@ struct CommandLineTests {
         let scene = Scene(control: nil, isSetUp: false)
         let cases: [([String], Int32)] = [
             (["status"], 3), (["ls", "docs:"], 3), (["agent", "stop"], 3), (["agent", "start"], 1),
-            (["agent", "run"], 1),
+            (["agent", "run"], 78),
             (["id"], 1), (["device", "add", "A"], 1), (["device", "list"], 1), (["folder", "list"], 1),
             (["reset", "index"], 1), (["pair"], 3), (["pair", "--nearby"], 3), (["drop", "receive"], 3), (["logs"], 1),
         ]

@@ -8,7 +8,8 @@ import subprocess
 from process import PATIENCE, Child, free_port, wait_until
 
 REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-DONE, FAILED, SOME_FAILED, NO_AGENT, NO_SUCH, NO_HOLDER, NEEDS_YES, TIMED_OUT, USAGE = 0, 1, 2, 3, 4, 5, 6, 7, 64
+DONE, FAILED, SOME_FAILED, NO_AGENT, NO_SUCH, NO_HOLDER, NEEDS_YES, TIMED_OUT = range(8)
+USAGE, UNUSABLE_CONFIGURATION = 64, 78
 
 
 def find_program(configuration=None):

@@ -65,16 +65,16 @@ def test_an_init_that_was_interrupted_is_completed(lab):
     # A full disk or a crash behind the identity: what `agent run` advises then works, and the device stays the same.
     os.remove(agent.file("config.toml"))
     refused = agent.try_run("agent", "run")
-    assert refused.returncode == cli.FAILED and b"the configuration of this device is missing" in refused.stderr
+    assert refused.returncode == cli.UNUSABLE_CONFIGURATION and b"the configuration of this device is missing" in refused.stderr
     assert agent.run("init", "--listen", agent.address, "--no-discovery").stdout.decode().strip() == identity
     agent.start()
     agent.stop()
     # Half of an identity: which half, and what to do.
     certificate = agent.file("cert.pem")
     os.remove(certificate)
-    for command in (("init",), ("agent", "run")):
+    for command, code in ((("init",), cli.FAILED), (("agent", "run"), cli.UNUSABLE_CONFIGURATION)):
         refused = agent.try_run(*command)
-        assert refused.returncode == cli.FAILED and f"{certificate}: this half of the device's identity is missing" in refused.stderr.decode()
+        assert refused.returncode == code and f"{certificate}: this half of the device's identity is missing" in refused.stderr.decode()
 
 
 def test_socket_is_private_and_status_is_the_documented_one(lab):
@@ -470,7 +470,7 @@ def test_broken_settings_name_file_and_line(lab):
         file.write(good + "\nthis is = = no toml\n")
     line = good.count("\n") + 2
     result = agent.try_run("agent", "run", timeout=20)
-    assert result.returncode == cli.FAILED
+    assert result.returncode == cli.UNUSABLE_CONFIGURATION
     assert path.encode() in result.stderr and str(line).encode() in result.stderr
     with open(path) as file:
         assert file.read() == good + "\nthis is = = no toml\n", "it is left as it is"

@@ -124,7 +124,7 @@ def test_stopping_what_does_not_run(lab):
 def test_before_init_the_next_step_is_named(lab):
     agent = lab.agent(start=False, init=False)
     said = f"This device is not set up. Run `synctrain --home {agent.home} init` first."
-    for command, code in ((["agent", "start"], cli.FAILED), (["agent", "run"], cli.FAILED), (["status"], cli.NO_AGENT),
+    for command, code in ((["agent", "start"], cli.FAILED), (["agent", "run"], cli.UNUSABLE_CONFIGURATION), (["status"], cli.NO_AGENT),
                           (["ls", "f:"], cli.NO_AGENT), (["fetch"], cli.NO_AGENT), (["wait"], cli.NO_AGENT),
                           (["ui"], cli.NO_AGENT), (["device", "list"], cli.FAILED), (["folder", "list"], cli.FAILED),
                           (["folder", "add", "f", "/f"], cli.FAILED), (["id"], cli.FAILED)):

@@ -87,6 +87,18 @@ echo done
 """)
 
 
+def test_before_it_is_set_up_it_is_not_started_again(machine, package):
+    machine.install(package)
+    machine.boot(FAILS + """
+systemctl start synctrain || true
+for _ in $(seq 300); do systemctl is-failed --quiet synctrain && break; sleep 0.1; done
+systemctl is-failed synctrain
+[ "$(systemctl show --property=ExecMainStatus --value synctrain)" = 78 ]
+[ "$(systemctl show --property=NRestarts --value synctrain)" = 0 ]
+echo done
+""")
+
+
 def test_two_devices_sync(machine, package):
     """A NAS with the system unit and a laptop with the unit of its user, both in this machine."""
     machine.install(package)

@@ -8,12 +8,15 @@ protocol RunnableCommand: ParsableCommand, Sendable {
     var global: GlobalOptions { get }
     /// Whether the command does with the signals of `Interrupts` what it wants; else it is cancelled.
     static var handlesSignals: Bool { get }
+    /// What the process exits with after an error.
+    static func exitCode(of error: ControlError) -> Int32
 
     func execute(in context: CommandContext) async throws
 }
 
 extension RunnableCommand {
     static var handlesSignals: Bool { false }
+    static func exitCode(of error: ControlError) -> Int32 { error.exitCode }
 }
 
 /// One run of the command line, from its arguments to its exit code.
@@ -83,7 +86,8 @@ enum CommandRun {
             let error = explained(error as? ControlError ?? ControlError(.failed, "\(error)"), context)
             // What has been found before the error is an answer too, and comes first.
             try? process.output.flush()
-            return report(error, asJSON: runnable.global.json, process)
+            return report(
+                error, asJSON: runnable.global.json, process, code: type(of: runnable).exitCode(of: error))
         }
     }
 

@@ -43,7 +43,7 @@ struct SystemdUnit: Equatable {
             TimeoutStopSec=20
             Restart=on-failure
             RestartSec=5
-            RestartPreventExitStatus=64
+            RestartPreventExitStatus=64 78
             NoNewPrivileges=yes
             LockPersonality=yes
             MemoryDenyWriteExecute=yes

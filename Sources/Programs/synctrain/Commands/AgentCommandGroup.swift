@@ -23,6 +23,9 @@ struct AgentRunCommand: RunnableCommand {
     }
     static let handlesSignals = true
 
+    /// `EX_CONFIG` of sysexits.h: a service manager need not start it again.
+    static func exitCode(of error: ControlError) -> Int32 { error.code == .invalidConfiguration ? 78 : error.exitCode }
+
     @Option(help: ArgumentHelp(translated("Log format, text or json; as configured if omitted."), valueName: "format"))
     var logFormat: CommandEnvironment.RunOptions.LogFormat?
 

@@ -56,6 +56,10 @@ extension ControlError {
             case .noSuchDevice: .noSuchDevice
             case .noSuchFolder: .noSuchFolder
             case .duplicate, .alreadyExists: .alreadyExists
+            case .busy: .busy
+            case .failed: .failed
+            case .noPermission: .noPermission
+            case .noSpace: .noSpace
             default: .invalidConfiguration
             }
         self.init(code, error.located)
