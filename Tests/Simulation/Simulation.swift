@@ -163,7 +163,7 @@ actor Simulation {
     }
 
     let seed: UInt64
-    let trace = Trace()
+    let trace: Trace
     let time = VirtualTime()
     let executor: SerialTaskExecutor
     let weather: Weather
@@ -188,6 +188,7 @@ actor Simulation {
 
     private init(seed: UInt64, weather: Weather, executor: SerialTaskExecutor) throws {
         self.seed = seed
+        trace = Trace(seed: seed)
         self.weather = weather
         self.executor = executor
         generator = SeededGenerator(seed: seed)

@@ -10,15 +10,28 @@ final class Trace: Sendable {
         var violations: [String] = []
     }
 
+    /// A run has some thousand lines. One that has so many never ends, and nobody can stop what an agent does in it.
+    private static let limit = 200_000
+
+    private let seed: UInt64
     private let state = Mutex(State())
 
-    func note(_ line: String) { state.withLock { $0.lines.append(line) } }
+    init(seed: UInt64) { self.seed = seed }
+
+    func note(_ line: String) { state.withLock { append(line, to: &$0) } }
 
     func noteChange(_ line: String) {
         state.withLock { state in
-            state.lines.append(line)
+            append(line, to: &state)
             state.changeCount += 1
         }
+    }
+
+    private func append(_ line: String, to state: inout State) {
+        state.lines.append(line)
+        guard state.lines.count == Self.limit else { return }
+        let last = state.lines.suffix(40).joined(separator: "\n      ")
+        fatalError("seed \(seed) does not come to an end:\n      \(last)")
     }
 
     /// Something that must not be.
