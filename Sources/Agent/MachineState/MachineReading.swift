@@ -60,7 +60,7 @@ package struct MachineReading: Sendable {
     }
 
     private func disks(_ configuration: Configuration?) -> [MachineFacts.Disk] {
-        // Before the first start there is no index yet, but the disk that it is to be on.
+        // Before the first start there is no index, but the disk that it will be on.
         let own = [places.index, places.stateDirectory].lazy.map { path in
             Self.disk(folder: nil, path) { size in
                 min(MachineFacts.indexFloor, size / 50)  // bounded: a division by a constant

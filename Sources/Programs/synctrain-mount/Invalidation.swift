@@ -94,7 +94,7 @@ final class Invalidation: Sendable {
                 let own = nodes.numbers(at: path)
                 return (nodes.numbers(at: parent), own, own.last.flatMap { nodes[$0]?.entry })
             }
-            // A directory whose name the kernel drops is no more the place of those in it.
+            // Programs in a directory whose name the kernel drops have no working directory any longer.
             let isDirectory = known?.kind == .directory
             // Of one on this disk it asks again within a second.
             for number in parents where !isDirectory || known?.isHere == false {

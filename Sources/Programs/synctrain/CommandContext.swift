@@ -42,7 +42,7 @@ struct CommandContext: Sendable {
     func agent() throws -> any AgentControl { environment.connect(try places()) }
 
     /// How this program is called in commands that are proposed.
-    var program: String { "synctrain" + (options.home.map { " --home \(ShellWord.quoted($0))" } ?? "") }
+    var program: String { CommandEnvironment.Places.program(home: options.home) }
 
     func path(_ text: String) -> PathReference {
         PathReference(text: text, workingDirectory: process.workingDirectory)
@@ -169,7 +169,6 @@ struct CommandContext: Sendable {
     /// Throws `code` with the command to run if nothing of a device was made here yet.
     func checkSetUp(_ code: ControlError.Code) throws {
         guard try !environment.isSetUp(try places()) else { return }
-        let home = options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
-        throw ControlError(code, "This device is not set up. Run `synctrain \(home)init` first.")
+        throw ControlError(code, "This device is not set up. Run `\(program) init` first.")
     }
 }

@@ -21,7 +21,11 @@ struct CommandEnvironment: Sendable {
         var unitDirectory: String
 
         /// How this program is called in commands that are proposed.
-        var program: String { "synctrain" + (home.map { " --home \(ShellWord.quoted($0))" } ?? "") }
+        var program: String { Self.program(home: home) }
+
+        static func program(home: String?) -> String {
+            "synctrain" + (home.map { " --home \(ShellWord.quoted($0))" } ?? "")
+        }
     }
 
     struct Initialisation: Equatable, Sendable {

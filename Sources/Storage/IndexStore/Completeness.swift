@@ -25,27 +25,15 @@ extension IndexStore {
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func completeness(of folder: FolderID) async throws -> Completeness {
-        try await read { database in
-            let row = try Folder.find(folder, in: database)
-            let select = try RawStatement(database, "SELECT completeUntil FROM folder WHERE number = ?1")
-            try select.bind(1, row.number)
-            defer { select.reset() }
-            var completeness = Completeness()
-            if try select.step() { completeness.stored = select.optionalInteger(0) }
-            return completeness
-        }
+        var completeness = Completeness()
+        completeness.stored = try await number(.completeUntil, of: folder)
+        return completeness
     }
 
     /// Also in a task that was cancelled.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder).
     package func note(_ completeness: Completeness, of folder: FolderID) async throws {
-        try await writeRegardless { database in
-            let row = try Folder.find(folder, in: database)
-            let update = try RawStatement(database, "UPDATE folder SET completeUntil = ?2 WHERE number = ?1")
-            try update.bind(1, row.number)
-            try update.bind(2, completeness.stored)
-            try update.run()
-        }
+        try await set(.completeUntil, to: completeness.stored, of: folder)
     }
 }

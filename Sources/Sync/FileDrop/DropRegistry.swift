@@ -15,7 +15,7 @@ package final class DropRegistry: Sendable {
         var receiving: (any DeviceDropReceiver)?
         /// What paired devices may get, by its number.
         var outgoing: [UniqueID: any DeviceDropSource] = [:]
-        /// Transfers of paired devices that have ended here, of which the device is just told, and who sent each.
+        /// Transfers that have ended here and whose sender has not been told yet; the sender of each.
         var ended: [UniqueID: DeviceID] = [:]
     }
 

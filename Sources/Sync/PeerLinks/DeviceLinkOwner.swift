@@ -79,7 +79,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
             if let quota = DeviceQuota(error) {
                 await device.exceeded(quota)
             } else {
-                await device.indexFailed(LinkEnd.storage)
+                await device.indexWasNotStored()
             }
             throw error
         }
@@ -88,7 +88,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
     func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async {
         environment.logger.error(
             "what was changed on this device cannot be sent: \(error)", metadata: ["folder": "\(folder)"])
-        await device.indexFailed(LinkEnd.unreadable)
+        await device.ownIndexWasNotRead()
     }
 
     // MARK: promises

@@ -170,8 +170,15 @@ package actor DeviceSession {
     }
 
     /// What the device announces cannot be stored: each link would end as soon as it brings it again.
-    func indexFailed(_ reason: Phrase) {
+    func indexWasNotStored() {
         snapshot.withLock { $0.hasUnstoredIndex = true }
+        refuseLinks(LinkEnd.storage)
+    }
+
+    /// What the device is to be told cannot be read. What it announces itself says nothing of that, and ends no back-off.
+    func ownIndexWasNotRead() { refuseLinks(LinkEnd.unreadable) }
+
+    private func refuseLinks(_ reason: Phrase) {
         allowance.storage.failed(at: environment.time.monotonic(), random: environment.time.random(), saying: reason)
     }
 

@@ -36,7 +36,7 @@ package final class NetworkWatch: Sendable {
         while !Task.isCancelled {
             let events = Signal()
             if let channel = await open(events) {
-                // Nobody has told of what changed meanwhile: since this object was made, or the last socket was closed.
+                // The system does not report what changed since this object was made, or since the last socket was closed.
                 state.withLock { $0 = MachineNetworks.current() }
                 events.notify()
                 while true {

@@ -19,7 +19,7 @@ package protocol WideReach: Sendable {
     func pause(beforeSeeking device: DeviceID) -> Duration
     /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
     func expect(_ device: DeviceID)
-    /// This machine's addresses or routes have changed, or the system has told of them again.
+    /// This machine's addresses or routes have changed, or the system has reported them again.
     func networkChanged() async
     /// Connects to a device through the relay that it has joined.
     ///

@@ -278,8 +278,8 @@ final class BlueZClient: BusListener {
 }
 
 extension BusNotice {
-    /// The path of a device that has disconnected, or that bluetoothd does not have any more: its adapter was unplugged, of which it
-    /// says nothing else.
+    /// The path of a device that has disconnected, or that bluetoothd no longer has. If an adapter is unplugged, it only reports the
+    /// second.
     fileprivate var disconnectedDevice: String? {
         switch (interface, member) {
         case (BlueZ.properties, "PropertiesChanged"):

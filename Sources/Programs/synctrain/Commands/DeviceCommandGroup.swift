@@ -148,8 +148,7 @@ struct DeviceRemoveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await Self.question(device, context)) }
         let removed = try await context.removeDevice(device)
-        let home = context.options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
-        let command = removed.map { "synctrain \(home)" + DeviceRestoring.command($0) }
+        let command = removed.map { "\(context.program) " + DeviceRestoring.command($0) }
         let lines =
             [translated("Removed device \(context.style.name(device)). Files are kept.")]
             + (command.map { [translated("To add it again: \($0)")] } ?? [])

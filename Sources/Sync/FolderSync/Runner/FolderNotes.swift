@@ -27,7 +27,7 @@ struct FolderNotes {
         }
     }
 
-    /// For the next process: how many names a halt over deletions holds back, nil if there is no such halt.
+    /// For the next process: how many names a halt over deletions holds back, nil without a halt.
     func keep(heldDeletions: Int64?) async {
         do {
             try await store.note(heldDeletions: heldDeletions, of: folder)
