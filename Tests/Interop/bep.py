@@ -301,8 +301,10 @@ class Session:
 
     def start(self):
         self.link.send_hello(**self.peer.hello())
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, daemon=True)
+        thread.start()
+        # `close` joins it, from another thread: only a thread that runs can be joined.
+        self._thread = thread
 
     def _run(self):
         self.link.socket.settimeout(None)
