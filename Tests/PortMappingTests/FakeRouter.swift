@@ -15,6 +15,8 @@ struct FakeRouter {
     var isOn = true
     /// Whether ICMP says that port 5351 is closed.
     var refusesPort = false
+    /// Whether it maps what is asked for, and the answer never arrives.
+    var losesAnswersToMaps = false
     var external = address("11.7.0.10")
     var pcpResult: UInt8 = 0
     var natPMPResult: UInt16 = 0
@@ -50,9 +52,10 @@ struct FakeRouter {
             datagramCount += 1
             guard isOn else { return [] }
             if refusesPort { return [.refused] }
-            return reply(to: bytes, at: now).map {
-                [.datagram($0, from: Self.gateway.address, port: 5351)]
-            } ?? []
+            let reply = reply(to: bytes, at: now)
+            let isMap = bytes.count > 1 && bytes[1] != 0
+            if losesAnswersToMaps, isMap { return [] }
+            return reply.map { [.datagram($0, from: Self.gateway.address, port: 5351)] } ?? []
         case .search:
             searchCount += 1
             if let searchAnswers { return searchAnswers.map { .found($0.0, from: $0.1) } }

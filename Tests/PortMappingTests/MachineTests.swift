@@ -122,6 +122,39 @@ import Transport
         #expect(silent.machine.hasEnded)
     }
 
+    /// The answer to a renewal says nothing about the deletion that was sent after it: that may have been lost, and is sent again.
+    @Test(arguments: [MappingMethod.pcp, .natPMP])
+    func deletedAtTheEndWhileARenewalIsUnderWay(method: MappingMethod) {
+        var simulation = RouterSimulation(FakeRouter()) { $0.methods = [method] }
+        simulation.router.isOn = false
+        simulation.advance(.seconds(601))
+        simulation.deliver(.end)
+        simulation.router.isOn = true
+        for answer in simulation.router.answer(.toGateway(mapRequest(of: simulation, by: method)), at: simulation.now) {
+            simulation.deliver(answer)
+        }
+        #expect(!simulation.machine.hasEnded && !simulation.router.mappings.isEmpty)
+        simulation.advance(.seconds(1))
+        #expect(simulation.router.mappings.isEmpty && simulation.machine.hasEnded)
+    }
+
+    /// A port that the router has mapped is deleted, also if its answer came too late.
+    @Test(arguments: [MappingMethod.pcp, .natPMP])
+    func deletedAtTheEndBeforeTheFirstAnswer(method: MappingMethod) {
+        var router = FakeRouter()
+        router.losesAnswersToMaps = true
+        var simulation = RouterSimulation(router) { $0.methods = [method] }
+        #expect(simulation.grant == nil && !simulation.router.mappings.isEmpty)
+        simulation.deliver(.end)
+        simulation.advance(.seconds(2))
+        #expect(simulation.router.mappings.isEmpty && simulation.machine.hasEnded)
+    }
+
+    private func mapRequest(of simulation: RouterSimulation, by method: MappingMethod) -> [UInt8] {
+        if method == .pcp { return simulation.machine.pcpRequest(lifetime: 3600).bytes }
+        return NATPMP.Request.map(.tcp, internalPort: 22000, externalPort: Self.wanted[0], lifetime: 3600).bytes
+    }
+
     @Test(arguments: MappingMethod.allCases)
     func renewals(method: MappingMethod) {
         var simulation = RouterSimulation(FakeRouter()) {

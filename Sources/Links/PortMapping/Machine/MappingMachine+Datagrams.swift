@@ -170,7 +170,11 @@ extension MappingMachine {
             let isMap = operation == (port.transport == .udp ? 1 : 2)
             guard asking.method == .natPMP ? isMap || response.result == 3 : response.result == 1 else { return [] }
             return failed(asking.method, refusal, isRenewal: asking.isRenewal, at: now)
-        case (.deleting(.natPMP, _, _), .mapped), (.deleting(.natPMP, _, _), .failed):
+        case (.deleting(.natPMP, _, _), .mapped(_, _, _, let lifetime)):
+            // Otherwise a renewal is answered that was under way.
+            if lifetime == 0 { phase = .ended }
+            return []
+        case (.deleting(.natPMP, _, _), .failed):
             phase = .ended
             return []
         default: return []
@@ -201,7 +205,8 @@ extension MappingMachine {
                     method: .pcp, externalAddress: address, externalPort: map.externalPort,
                     lease: Self.lease(response.lifetime)), at: now)
         case .deleting(.pcp, _, _) where response.operation == 1:
-            phase = .ended
+            // Otherwise a renewal is answered that was under way.
+            if response.lifetime == 0 || response.refusal != nil { phase = .ended }
             return []
         default: return []
         }

@@ -309,15 +309,17 @@ package struct MappingMachine: Sendable {
 
     private mutating func delete(at now: Duration) -> [Action] {
         guard case .deleting = phase else {
-            guard let held else {
+            var method = held?.grant.method
+            // The router may have mapped the port, and its answer be under way.
+            if method == nil, case .asking(let asking) = phase { method = asking.method }
+            guard let method else {
                 phase = .ended
                 return []
             }
-            if held.grant.method == .upnp { requestNumber += 1 }
+            if method == .upnp { requestNumber += 1 }
             phase = .deleting(
-                held.grant.method, Retransmission(at: now, sends: held.grant.method == .upnp ? 1 : 3),
-                until: now + .seconds(2))
-            return deletion(held.grant.method)
+                method, Retransmission(at: now, sends: method == .upnp ? 1 : 3), until: now + .seconds(2))
+            return deletion(method)
         }
         return []
     }
