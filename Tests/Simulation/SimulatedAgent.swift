@@ -48,6 +48,8 @@ final class SimulatedAgent: Sendable {
         var filled: Set<String> = []
         /// What a process that died has filled, until the next one has settled its groups.
         var leftBehind: Set<String> = []
+        /// What the step that runs is writing, under the names of the directories that its user has renamed meanwhile.
+        var movedAlong: Set<String> = []
     }
 
     static let folder = FolderID("simulated")
@@ -282,6 +284,7 @@ final class SimulatedAgent: Sendable {
         let isSettled = !disk.isDead && process?.folder.runner.memory.hasUnsettledGroups == false
         state.withLock { state in
             state.step = nil
+            state.movedAlong = []
             if isSettled { state.leftBehind = [] }
         }
     }
@@ -339,6 +342,17 @@ final class SimulatedAgent: Sendable {
         state.withLock { $0.selection = selection }
     }
 
+    /// Its user has renamed a directory, perhaps while a file is written into it.
+    func movedDirectory(to name: String) {
+        let targets = files.allNames(below: name, all: true).compactMap { RelativePath($0)?.temporaryTarget?.text }
+        state.withLock { if $0.step != nil { $0.movedAlong.formUnion(targets) } }
+    }
+
+    /// Whether the folder has the content and would have it after a loss of power.
+    func holdsDurably(_ content: SHA256Digest) -> Bool {
+        files.allNames().contains { files.content($0) == content && disk.isDurable("\(files.root)/\($0)") }
+    }
+
     /// The agent fills or empties a name.
     private func check(_ name: String, isFilled: Bool) {
         guard let path = RelativePath(name), !path.isInternal, !path.isTemporary else { return }
@@ -355,6 +369,8 @@ final class SimulatedAgent: Sendable {
         }
         // What could not be removed goes back to its name.
         if isFilled, state.withLock({ $0.emptied.remove(name) }) != nil { return }
+        // A file that is written goes where its directory goes: its user has renamed that, as if the file had been in it before.
+        if isFilled, state.withLock({ $0.movedAlong.remove(name) }) != nil { return }
         // A copy that could not be made durable is taken back: what it was made of is in its place. If not, the ledger misses it.
         if !isFilled, name.contains(".sync-conflict-"), filled.contains(name) { return }
         // Of a group that was cut short, what had come to its place is taken back, whatever is selected by now.

@@ -206,6 +206,7 @@ extension Simulation {
         let kept = agent.files.allNames(below: from, all: true).filter(agent.mayKeep).compactMap(agent.files.content)
         guard agent.files.rename(from, to: to) else { return }
         for content in kept { ledger.movedAway[content, default: []].insert(agent.number) }
+        agent.movedDirectory(to: to)
         did(agent, "renames the directory \(from) to \(to)", from, to)
     }
 
@@ -226,11 +227,12 @@ extension Simulation {
     /// Who deletes what he keeps means it to be deleted everywhere; who removes what is not selected only frees space,
     /// and what others have stays. Unless his agent has not heard yet that it is not selected: if it is selected again
     /// before, the agent cannot tell. Nor does what he moved here from a name that he keeps stay: that name is deleted everywhere.
+    /// And a copy that a loss of power may take is none: nobody has announced it.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
         ledger.removedLast["\(agent.number) \(name)"] = nil
         let wasMoved = ledger.movedAway[content]?.contains(agent.number) == true
-        guard !agent.mayKeep(name), !wasMoved, agents.contains(where: { $0.files.holds(content) }) else {
+        guard !agent.mayKeep(name), !wasMoved, agents.contains(where: { $0.holdsDurably(content) }) else {
             return ledger.supersede(content)
         }
         ledger.setAside[content, default: []].insert(agent.number)

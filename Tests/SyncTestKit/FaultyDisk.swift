@@ -181,6 +181,15 @@ package final class FaultyDisk: DiskInterposer {
         }
     }
 
+    /// Whether the file at the path, and its name, would be there after a loss of power.
+    package func isDurable(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return false }
+        return state.withLock { state in
+            !state.dirty.contains(UInt64(status.st_ino)) && !state.journal.contains { $0.concerns(path) }
+        }
+    }
+
     /// Takes away what was not durable, if the power was lost, and lets the next process use the disk. Gives what was
     /// lost, in words.
     package func restart() -> [String] {
