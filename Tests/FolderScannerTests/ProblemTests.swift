@@ -203,6 +203,23 @@ import Testing
         #expect(status.mayBeWrittenUnnoticed(at: now) == expected)
     }
 
+    /// A file that was just put into its place, with the time that it has on the device where it was saved.
+    @Test(
+        arguments: [
+            // A disk that counts seconds, and one of Linux.
+            (saved: 0, fraction: 0, settled: false), (-2_000_000_000, 0, false), (2_000_000_000, 0, false),
+            (-3_000_000_000, 0, true), (0, 5, false), (-1_000_000_000, 5, true), (-86_400_000_000_000, 0, true),
+        ] as [(saved: Int64, fraction: Int32, settled: Bool)])
+    func whatCanBeWrittenWithoutATraceIsUnsettled(item: (saved: Int64, fraction: Int32, settled: Bool)) {
+        let placed = FileTime(seconds: 1_700_000_000, nanoseconds: item.fraction)
+        let (seconds, rest) = (1_700_000_000_000_000_000 + Int64(item.fraction) + item.saved)
+            .quotientAndRemainder(dividingBy: 1_000_000_000)
+        let saved = FileTime(seconds: seconds, nanoseconds: Int32(rest))
+        let status = FileStatus(type: .regular, size: 1, modified: saved, changed: placed)
+        #expect((status.settled(at: placed).changed != nil) == item.settled)
+        #expect(status.settled(at: placed).isUnchanged(since: status))
+    }
+
     @Test func messagesSayWhatToDoAndMoveNoCursor() {
         for code in FileProblem.Code.allCases {
             let message = FileProblem(code, name: "a\u{1B}[2J" + String(repeating: "n", count: 500)).message

@@ -4,6 +4,7 @@ import BlockExchange
 import ControlAPI
 import Fetching
 import FileAccess
+import FolderScanner
 import IndexStore
 import Synchronization
 
@@ -417,7 +418,12 @@ private struct AdoptFetchedStep: FolderStep {
         }
         let flags: LocalFlags = folder.selection.isLeftOut(file.name) ? .ignored : []
         try await folder.index.apply(
-            [.set(LocalEntry(file: file, flags: flags, status: IndexedStatus(now)))], &work)
+            [
+                .set(
+                    LocalEntry(file: file, flags: flags, status: IndexedStatus(now.settled(at: ScanOptions.realTime())))
+                )
+            ],
+            &work)
     }
 }
 

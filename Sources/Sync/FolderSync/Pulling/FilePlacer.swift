@@ -1,5 +1,6 @@
 import BlockExchange
 import FileAccess
+import FolderScanner
 import IndexStore
 import Names
 import Reconciliation
@@ -109,12 +110,13 @@ struct FilePlacer: FolderStep {
         ) {
             let item = ready.item
             guard case .version(let file) = item.content else { return scans.append(item.path) }
+            let status = status.settled(at: ScanOptions.realTime())
             let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
             changes.append(
                 .set(
                     LocalEntry(file: ready.commit.noted(file, attributes), flags: flags, status: IndexedStatus(status)))
             )
-            // Somebody has changed its attributes since it is in its place.
+            // Somebody has changed its attributes since it is in its place, or may write to it without a trace.
             if status.changed == nil { unsettled.insert(item.path) }
             // In this order: no device hears of the old name's end before it has heard of the new name.
             if let renaming = item.renaming { changes.append(.set(LocalEntry(file: renaming.tombstone))) }

@@ -1,4 +1,5 @@
 import FileAccess
+import FolderScanner
 import IndexStore
 import Selection
 
@@ -106,10 +107,12 @@ struct GroupPlacement: Sendable {
                     if let removal = item.removal {
                         done.changes.append(removal)
                     } else if let status, let file = item.version {
+                        let settled = status.settled(at: ScanOptions.realTime())
                         done.changes.append(
                             .set(
                                 LocalEntry(
-                                    file: item.commit?.noted(file, attributes) ?? file, status: IndexedStatus(status))))
+                                    file: item.commit?.noted(file, attributes) ?? file, status: IndexedStatus(settled)))
+                        )
                     }
                     done.outcomes.append((item.position, .done(archived: group.kept[item.position]?.lastName)))
                 }
