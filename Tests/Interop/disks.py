@@ -33,6 +33,8 @@ class Kind:
     keeps_attributes: bool = False
     # Seconds since 1970 of the first time that it has.
     first_time: int = 0
+    keeps_links: bool = False
+    keeps_holes: bool = False
     # Names that cannot be on it as they are.
     refused: frozenset = frozenset()
 
@@ -57,17 +59,21 @@ KINDS = {kind.name: kind for kind in [
     Kind("vfat", ["mkfs.vfat", "-F", "32", "-s", "1"], ["mount", "-t", "vfat", "-o", "utf8,shortname=mixed,flush"],
          time_step=2_000_000_000, first_time=DOS_BEGINNING, refused=WINDOWS | TRAILING | CONTROL),
     Kind("ntfs3", ["mkntfs", "-Q", "-F"], ["mount", "-t", "ntfs3", "-o", "force"], folds_case=False, time_step=100,
-         keeps_permissions=True, keeps_attributes=True),
+         keeps_permissions=True, keeps_attributes=True, keeps_links=True),
     # By FUSE, as Debian 12 mounts NTFS. These need no driver of the kernel either.
-    Kind("ntfs-3g", ["mkntfs", "-Q", "-F"], ["ntfs-3g"], folds_case=False, time_step=100, keeps_attributes=True),
+    Kind("ntfs-3g", ["mkntfs", "-Q", "-F"], ["ntfs-3g"], folds_case=False, time_step=100, keeps_attributes=True,
+         keeps_links=True),
     Kind("ntfs-3g-windows", ["mkntfs", "-Q", "-F"], ["ntfs-3g", "-o", "windows_names"], folds_case=False, time_step=100,
-         keeps_attributes=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
+         keeps_attributes=True, keeps_links=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
     Kind("ntfs3-windows", ["mkntfs", "-Q", "-F"], ["mount", "-t", "ntfs3", "-o", "force,windows_names,nocase"], time_step=100,
-         keeps_permissions=True, keeps_attributes=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
+         keeps_permissions=True, keeps_attributes=True, keeps_links=True, refused=WINDOWS | TRAILING | CONTROL | DEVICES),
     Kind("smb", ["mkfs.ext4", "-q", "-F"], ["mount"], time_step=100, keeps_attributes=True, refused=DEVICES | LONG | {"back\\slash"}),
-    Kind("casefold", ["mkfs.ext4", "-q", "-F", "-O", "casefold"], ["mount"], keeps_permissions=True, keeps_attributes=True),
+    Kind("casefold", ["mkfs.ext4", "-q", "-F", "-O", "casefold"], ["mount"], keeps_permissions=True, keeps_attributes=True,
+         keeps_links=True, keeps_holes=True),
 ]}
 KIND = KINDS[os.environ.get("SYNCTRAIN_TEST_DISK", "exfat-fuse")]
+NAMED = KIND if "SYNCTRAIN_TEST_DISK" in os.environ else None
+"""The kind for tests that run on this machine's own disk unless one is named."""
 
 
 def run(*command, **options):

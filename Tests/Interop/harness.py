@@ -63,10 +63,10 @@ class Lab:
                 agent.add_device(other.id, other.name, other.address)
                 other.add_device(agent.id, agent.name)
 
-    def share(self, agent, folder_id, *others, mode="selective", type=None):
-        """Shares a folder among the agent and the others; returns the agent's path of it. A Syncthing node's is
-        `path(NODE'S NAME + "-" + FOLDER)`, a peer's `Folder` is in its `folders`."""
-        path = self.path(f"{agent.name}-{folder_id}")
+    def share(self, agent, folder_id, *others, mode="selective", type=None, place=None):
+        """Shares a folder among the agent and the others; returns the agent's path of it, which is `place` if that is named.
+        A Syncthing node's is `path(NODE'S NAME + "-" + FOLDER)`, a peer's `Folder` is in its `folders`."""
+        path = place or self.path(f"{agent.name}-{folder_id}")
         agent.add_folder(folder_id, path, *[other.id for other in others], mode=mode, type=type)
         for other in others:
             if isinstance(other, bep.Peer):
@@ -122,15 +122,16 @@ class Lab:
 
 class Pair:
     """An agent and a real Syncthing node that share one folder: `here` is the agent's copy, `there` the node's. The agent
-    watches its copy; the node looks at its own when it is told to."""
+    watches its copy; the node looks at its own when it is told to. `place` is where `here` is to be, `kind` the kind of
+    disk that it is on (`disks.Kind`)."""
 
-    def __init__(self, lab, folder_id="f", mode="full", node=None, agent=None, type=None):
-        self.lab, self.id = lab, folder_id
+    def __init__(self, lab, folder_id="f", mode="full", node=None, agent=None, type=None, place=None, kind=None):
+        self.lab, self.id, self.kind = lab, folder_id, kind
         self.node, self.agent = node or lab.syncthing(), agent or lab.agent()
         if node is None or agent is None:
             lab.introduce(self.agent, self.node)
         self.there = lab.directory(f"{self.node.name}-{folder_id}")
-        self.here = lab.share(self.agent, folder_id, self.node, mode=mode, type=type)
+        self.here = lab.share(self.agent, folder_id, self.node, mode=mode, type=type, place=place)
         self.connect()
 
     @property
@@ -159,7 +160,7 @@ class Pair:
         trees = []
 
         def same():
-            trees[:] = [snapshot(os.path.join(root, under)) for root in (self.here, self.there)]
+            trees[:] = [snapshot(os.path.join(root, under), self.kind) for root in (self.here, self.there)]
             return trees[0] == trees[1]
         try:
             wait_until(same, timeout, "the copies agree", every=0.03, child=self.agent)
@@ -209,9 +210,14 @@ def read(path):
         return None
 
 
-def snapshot(root):
-    """relative path → what two copies of a folder must agree on: kind, contents, permissions and time."""
+def snapshot(root, kind=None):
+    """relative path → what two copies of a folder must agree on: kind, contents, permissions and time; of the last two as much
+    as a disk of that kind keeps."""
     found = {}
+    step, keeps = (kind.time_step, kind.keeps_permissions) if kind else (1, True)
+
+    def permissions(status):
+        return status.st_mode & 0o777 if keeps else None
     for path, kind in walk(root).items():
         name = os.path.basename(path)
         if name.startswith((".syncthing.", "~syncthing~")):
@@ -222,9 +228,9 @@ def snapshot(root):
             if kind == "symlink":
                 found[path] = ("symlink", os.readlink(full))
             elif kind == "directory":
-                found[path] = ("directory", status.st_mode & 0o777)
+                found[path] = ("directory", permissions(status))
             else:
-                found[path] = ("file", sha256_of(full), status.st_mode & 0o777, status.st_mtime_ns)
+                found[path] = ("file", sha256_of(full), permissions(status), status.st_mtime_ns // step)
         except OSError as error:
             found[path] = ("changing", type(error).__name__)
     return found
