@@ -420,7 +420,8 @@ private struct AdoptFetchedStep: FolderStep {
         try await folder.index.apply(
             [
                 .set(
-                    LocalEntry(file: file, flags: flags, status: IndexedStatus(now.settled(at: ScanOptions.realTime())))
+                    LocalEntry(
+                        file: file, flags: flags, status: IndexedStatus(now.settled(at: folder.tools.diskTime())))
                 )
             ],
             &work)

@@ -105,12 +105,12 @@ struct FilePlacer: FolderStep {
 
         /// Notes what is in its place now.
         mutating func note(
-            _ ready: Ready, _ status: FileAccess.FileStatus, _ attributes: AttributeWriter?,
+            _ ready: Ready, _ status: FileAccess.FileStatus, _ attributes: AttributeWriter?, at time: FileTime,
             isExcluded: (String) -> Bool
         ) {
             let item = ready.item
             guard case .version(let file) = item.content else { return scans.append(item.path) }
-            let status = status.settled(at: ScanOptions.realTime())
+            let status = status.settled(at: time)
             let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
             changes.append(
                 .set(
@@ -129,8 +129,8 @@ struct FilePlacer: FolderStep {
         let versions = items.compactMap(\.version)
         if !versions.isEmpty { try await folder.index.store.notePlacing(versions, in: folder.id) }
         let (archive, selection, attributes) = (folder.archive, folder.selection, folder.attributeWriter)
-        let placed = try await folder.onDisk {
-            Self.place(items, in: folder.root, archive, attributes) { selection.isLeftOut($0) }
+        let placed = try await folder.onDisk { [time = folder.tools.diskTime] in
+            Self.place(items, in: folder.root, archive, attributes, at: time) { selection.isLeftOut($0) }
         }
         // Killed here, the files are in place and the index has only the note: the next scan takes them for what they are.
         let settled = Set(names: versions.map(\.name)).subtracting(Set(names: placed.unsettled.map(\.text)))
@@ -145,7 +145,7 @@ struct FilePlacer: FolderStep {
     /// Blocks its thread.
     private static func place(
         _ items: [StagedPlacement], in root: RootDirectory, _ access: ArchiveAccess, _ attributes: AttributeWriter?,
-        isExcluded: (String) -> Bool
+        at time: @Sendable () -> FileTime, isExcluded: (String) -> Bool
     ) -> Placed {
         var placed = Placed()
         let opened: Result<VersionArchive?, any Error> =
@@ -162,7 +162,7 @@ struct FilePlacer: FolderStep {
             let position = ready.item.position
             switch result {
             case .success(let status):
-                placed.note(ready, status, attributes, isExcluded: isExcluded)
+                placed.note(ready, status, attributes, at: time(), isExcluded: isExcluded)
                 placed.outcomes.append((position, .done(archived: ready.kept.map { finish($0, in: archive) })))
             case .failure(let error):
                 placed.outcomes.append((position, PlacementOutcome(error)))

@@ -107,7 +107,7 @@ struct GroupPlacement: Sendable {
                     if let removal = item.removal {
                         done.changes.append(removal)
                     } else if let status, let file = item.version {
-                        let settled = status.settled(at: ScanOptions.realTime())
+                        let settled = status.settled(at: folder.tools.diskTime())
                         done.changes.append(
                             .set(
                                 LocalEntry(

@@ -56,9 +56,9 @@ package struct FolderAgenda: Sendable {
         /// When the next of them is to be looked at; nil for none.
         var nextDue: MonotonicTime? { allDue ?? due.values.min() }
 
-        mutating func add(_ paths: some Sequence<RelativePath>, at time: MonotonicTime) {
+        mutating func add(_ paths: some Sequence<RelativePath>, at time: MonotonicTime, postponing: Bool = false) {
             guard allDue == nil else { return }
-            for path in paths { due[path] = min(due[path] ?? time, time) }
+            for path in paths { due[path] = postponing ? time : min(due[path] ?? time, time) }
             if due.count > FolderAgenda.pathLimit { (due, allDue) = ([:], due.values.max()) }
         }
 
@@ -127,6 +127,11 @@ package struct FolderAgenda: Sendable {
     /// The same, but not before `due`.
     package mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
         laterScans.add(paths, at: due)
+    }
+
+    /// The same, however soon they were to be looked at again before.
+    mutating func scanAgain(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        laterScans.add(paths, at: due, postponing: true)
     }
 
     private mutating func scan(_ names: WaitingNames) {

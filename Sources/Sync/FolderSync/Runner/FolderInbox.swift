@@ -12,6 +12,8 @@ package final class FolderInbox: Sendable {
     private static let deletionLimit = 10_000
     /// More renames than this that wait for a scan are found by what the disk says of files.
     private static let renameLimit = 1000
+    /// How long a share may show a file as it was before it was written.
+    private static let sharePause: Duration = .seconds(3)
 
     private struct State {
         var agenda = FolderAgenda(rescanInterval: nil)
@@ -89,10 +91,17 @@ package final class FolderInbox: Sendable {
     }
 
     /// The watcher reported something of the folder.
-    package func take(_ changes: WatchReport, at now: MonotonicTime) {
+    ///
+    /// - Parameter isOnShare: which paths are on a share: Linux keeps a file that was closed there open for a second, and shows its old
+    ///   time and size to who lists the directory meanwhile. So these are looked at once more.
+    package func take(
+        _ changes: WatchReport, at now: MonotonicTime, isOnShare: (RelativePath) -> Bool = { _ in false }
+    ) {
         switch changes {
         case .changed(let changes):
             let paths = changes.compactMap(\.path)
+            let shared = paths.filter(isOnShare)
+            if !shared.isEmpty { state.withLock { $0.agenda.scanAgain(shared, at: now + Self.sharePause) } }
             if paths.count == changes.count { scanReported(paths, at: now) } else { scanEverything() }
         case .renamed(let from, let to, _):
             state.withLock { state in

@@ -66,6 +66,11 @@ package final class FolderPlaces: Sendable {
         return selection.explain(directory).pattern?.matchesEverything ?? false
     }
 
+    /// Whether the disk of the path is a share that another machine serves.
+    func isOnShare(_ path: RelativePath) -> Bool {
+        (try? current.get())?.root.traits(at: path.text).touchesOnClose ?? false
+    }
+
     // MARK: for the runner
 
     /// The folder with other settings than its own. Blocks its thread.

@@ -37,7 +37,7 @@ struct RootWatch {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [time, logger] in
                     await watcher.run { report in
-                        inbox.take(report, at: time.monotonic())
+                        inbox.take(report, at: time.monotonic(), isOnShare: places.isOnShare)
                         status.take(report, logger)
                     }
                 }
