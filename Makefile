@@ -12,7 +12,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab mount-model mount-suites dolphin file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz shipped-mount-test soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test firefox-test accessibility bluetooth-lab bluetooth-figures disk-lab sleep-lab mount-model mount-suites dolphin file-manager-test network-lab lint language wire-arithmetic translations openapi fuzz api-fuzz shipped-mount-test soak scale benchmark man install uninstall deb deb-check deb-test container container-test clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -168,6 +168,9 @@ bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in 
 
 disk-lab: debug ## a folder on exFAT, FAT, NTFS, a Samba share and ext4 that folds case, each in a machine of its own (LAB_PART=vfat: one)
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/DiskLab/run $(LAB_PART)
+
+sleep-lab: debug ## a program that waits in a mount while the kernel of an emulated machine stops all processes for sleep
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/SleepLab/run
 
 bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build
 	$(RELEASE_BUILD) --product BluetoothProbe
