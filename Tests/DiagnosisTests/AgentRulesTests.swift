@@ -307,3 +307,12 @@ struct AgentCase: Sendable, CustomTestStringConvertible {
         #expect(DoctorReport(findings: [one, again]).findings.map(\.message) == ["3", "1"], "the worst first")
     }
 }
+
+@Test func whatHelpsAnAgentThatIsSilentDependsOnWhy() {
+    func command(_ process: Int32?, isStopped: Bool) -> String? {
+        AgentFacts.silent(process: process, isStopped: isStopped, program: "synctrain").command
+    }
+    #expect(command(12, isStopped: true) == "kill -CONT 12")
+    #expect(command(12, isStopped: false) == "kill -KILL 12")
+    #expect(command(nil, isStopped: false) == "synctrain logs")
+}

@@ -223,6 +223,28 @@ def test_an_agent_that_is_stopped(pair):
         agent.wait_connected(node.id)
 
 
+def test_an_agent_that_answers_nothing(pair):
+    _, node, agent = pair
+    goes_on = f"kill -CONT {agent.process.pid}"
+    agent.suspend()
+    try:
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"agent"}
+        [finding] = found["agent"]
+        assert f"(process {agent.process.pid}) is stopped" in finding["message"] and finding["command"] == goes_on
+        path = os.path.join(agent.home, "..", "silent.tar.gz")
+        assert b"config.toml" in agent.run("doctor", "--bundle", path).stdout
+        subprocess.run(goes_on.split(), check=True)
+        assert agent.run("status").returncode == 0
+        agent.suspend()
+        result = agent.try_run("agent", "stop")
+        assert result.returncode == cli.TIMED_OUT and f"`{goes_on}`".encode() in result.stderr
+    finally:
+        agent.stop()
+        agent.start()
+        agent.wait_connected(node.id)
+
+
 def test_a_home_without_a_device(lab):
     agent = lab.agent(start=False, init=False)
     code, found = examined(agent)

@@ -239,6 +239,26 @@ extension AgentFacts {
             command: "\(program) unmount --lazy \(ShellWord.quoted(directory))")
     }
 
+    /// The finding for an agent that answers nothing. The command line uses it.
+    ///
+    /// - Parameters:
+    ///   - process: nil if it is not known.
+    ///   - isStopped: by a signal or a debugger.
+    package static func silent(process: Int32?, isStopped: Bool, program: String) -> DoctorFinding {
+        let why = Phrase("Nothing is synced, and every command waits.")
+        if let process, isStopped {
+            return DoctorFinding(
+                .agent, "agent", .problem, Phrase("The agent (process \(process)) is stopped, for example by Ctrl-Z."),
+                why: why,
+                remedy: Phrase("Let it continue."), command: "kill -CONT \(process)")
+        }
+        return DoctorFinding(
+            .agent, "agent", .problem, Phrase("The agent does not answer."), why: why,
+            remedy: Phrase(
+                "Look into its log. If it does not help to wait, kill its process and start the agent again."),
+            command: process.map { "kill -KILL \($0)" } ?? "\(program) logs")
+    }
+
     var aboutMounts: [DoctorFinding] {
         (status.mounts ?? []).compactMap { mount in
             if mount.state == "not-answering" {

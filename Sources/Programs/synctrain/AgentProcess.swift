@@ -38,7 +38,7 @@ enum AgentProcess {
     ///
     /// - Throws: what `body` throws before; else `overdue`.
     static func limited<Result: Sendable>(
-        until deadline: ContinuousClock.Instant, _ overdue: ControlError,
+        until deadline: ContinuousClock.Instant, _ overdue: any Error,
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         try await withThrowingTaskGroup(of: Result.self) { group in
@@ -127,7 +127,9 @@ enum AgentProcess {
         let deadline = ContinuousClock.now + timeout
         let agent = context.environment.connect(places)
         do {
-            _ = try await limited(until: deadline, notStopped) { try await agent.call(Endpoints.stop) }
+            _ = try await limited(until: deadline, notEnded(process, in: context.environment)) {
+                try await agent.call(Endpoints.stop)
+            }
         } catch let error as ControlError where error.code == .noAgent && error.isRetryable {
             // Nothing listens; another reason why it cannot be reached is reported as it is.
             guard let process = unreached(process) else { return false }
@@ -192,8 +194,22 @@ enum AgentProcess {
             path: places.logFile)
     }
 
-    private static let notStopped = ControlError(
-        .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
+    /// What it means that an agent does not end in time.
+    private static func notEnded(_ process: pid_t?, in environment: CommandEnvironment) -> ControlError {
+        guard let process, process > 0 else {
+            return ControlError(
+                .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
+        }
+        if environment.isStopped(process) == true {
+            return ControlError(
+                .timeout,
+                "The agent (process \(process)) cannot end because it is stopped, for example by Ctrl-Z. Let it continue with "
+                    + "`kill -CONT \(process)`.", isRetryable: true)
+        }
+        return ControlError(
+            .timeout, "The agent did not stop in time. See its log, or kill its process with `kill -KILL \(process)`.",
+            isRetryable: true)
+    }
 
     /// Returns when the agent that something else has started answers. Throws `timeout`.
     static func waitUntilAnswering(
@@ -218,7 +234,7 @@ enum AgentProcess {
     ) async throws {
         guard let process else { return }
         while try environment.agentProcess(places) == process {
-            guard ContinuousClock.now < deadline else { throw notStopped }
+            guard ContinuousClock.now < deadline else { throw notEnded(process, in: environment) }
             try await Task.sleep(for: pause)
         }
     }

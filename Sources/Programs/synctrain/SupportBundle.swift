@@ -150,6 +150,9 @@ struct SupportBundleWriter {
         return members
     }
 
+    /// How long an agent is waited for that may be stuck.
+    private static let patience: Duration = .seconds(20)
+
     private func contents() async throws -> SupportBundle.Contents {
         let places = try context.places()
         var contents = SupportBundle.Contents(
@@ -159,13 +162,16 @@ struct SupportBundleWriter {
         contents.own = own(places)
         do {
             let agent = try context.agent()
-            contents.status = try await agent.call(Endpoints.status)
-            contents.reach = try await agent.call(Endpoints.reach)
-            let lines = Lines()
-            try await agent.call(Endpoints.records, RecordQuery(limit: SupportBundle.logLimit)) { record in
-                lines.append(String(decoding: try ControlJSON.encode(record), as: UTF8.self))
+            (contents.status, contents.reach, contents.log) = try await AgentProcess.limited(
+                until: .now + Self.patience, AgentProcess.silent(places)
+            ) {
+                let lines = Lines()
+                let (status, reach) = (try await agent.call(Endpoints.status), try await agent.call(Endpoints.reach))
+                try await agent.call(Endpoints.records, RecordQuery(limit: SupportBundle.logLimit)) { record in
+                    lines.append(String(decoding: try ControlJSON.encode(record), as: UTF8.self))
+                }
+                return (status, reach, lines.all)
             }
-            contents.log = lines.all
         } catch is ControlError {
             // Without an agent that answers there is what its files say; `doctor.json` says why it does not.
             contents.configured = try? context.environment.configured(places)

@@ -82,6 +82,9 @@ struct BundleAnswer: Codable, Equatable, Sendable {
 
 /// What the agent finds, and what is found without it.
 struct Examination {
+    /// How long the agent is waited for. What it examines may take longer, once it answers.
+    private static let patience: Duration = .seconds(10)
+
     let context: CommandContext
 
     func report() async throws -> DoctorReport {
@@ -92,7 +95,9 @@ struct Examination {
         }
         let own = facts.findings + silent
         do {
-            var report = try await context.agent().call(Endpoints.doctor)
+            let agent = try context.agent()
+            guard try await isAnswering(agent) else { return DoctorReport(findings: [try silentAgent(facts)] + own) }
+            var report = try await agent.call(Endpoints.doctor)
             // Mounts are made by this program, with the programs that it finds; how those that there are stand, the agent knows.
             report.findings.removeAll { $0.area == .mount && !AgentFacts.mountCodes.contains($0.code) }
             return report.adding(own)
@@ -115,5 +120,26 @@ struct Examination {
                 command: "\(facts.program) logs")
             return DoctorReport(findings: [failed] + own)
         }
+    }
+
+    /// Whether the agent answers anything in time. One that is stopped or hangs takes a question and never answers it.
+    private func isAnswering(_ agent: any AgentControl) async throws -> Bool {
+        do {
+            return try await AgentProcess.limited(until: .now + Self.patience, Overdue()) {
+                _ = try await agent.call(Endpoints.status)
+                return true
+            }
+        } catch is Overdue {
+            return false
+        }
+    }
+
+    private struct Overdue: Error {}
+
+    private func silentAgent(_ facts: MachineFacts) throws -> DoctorFinding {
+        let process = (try? context.environment.agentProcess(try context.places())).flatMap { $0 == 0 ? nil : $0 }
+        return AgentFacts.silent(
+            process: process, isStopped: process.flatMap(context.environment.isStopped) ?? false, program: facts.program
+        )
     }
 }
