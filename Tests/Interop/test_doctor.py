@@ -232,6 +232,8 @@ def test_an_agent_that_answers_nothing(pair):
         assert code == 1 and problems(found) == {"agent"}
         [finding] = found["agent"]
         assert f"(process {agent.process.pid}) is stopped" in finding["message"] and finding["command"] == goes_on
+        waits = subprocess.run(["timeout", "8", *agent.command("status")], capture_output=True, env=agent.environment)
+        assert waits.returncode == 124 and f"`{goes_on}`".encode() in waits.stderr, waits.stderr
         path = os.path.join(agent.home, "..", "silent.tar.gz")
         assert b"config.toml" in agent.run("doctor", "--bundle", path).stdout
         subprocess.run(goes_on.split(), check=True)

@@ -21,6 +21,9 @@ extension RunnableCommand {
 
 /// One run of the command line, from its arguments to its exit code.
 enum CommandRun {
+    /// How long a command runs before it is asked whether the agent is stopped.
+    private static let silence: Duration = .seconds(4)
+
     /// - Returns: the exit code.
     static func run(arguments: [String], process: ProcessSurroundings) async -> Int32 {
         let translation = SpokenLanguage.translation(process.variables, arguments: arguments)
@@ -64,6 +67,8 @@ enum CommandRun {
             }
         }
         let context = CommandContext(process: process, options: runnable.global)
+        let watch = Task { try await explainSilence(context) }
+        defer { watch.cancel() }
         do {
             if process.isInterruptible, !type(of: runnable).handlesSignals {
                 try await Interrupts.cancelling { try await runnable.execute(in: context) }
@@ -89,6 +94,18 @@ enum CommandRun {
             return report(
                 error, asJSON: runnable.global.json, process, code: type(of: runnable).exitCode(of: error))
         }
+    }
+
+    /// A stopped agent takes every question and answers none: says so to who has waited for a while.
+    private static func explainSilence(_ context: CommandContext) async throws {
+        try await Task.sleep(for: silence)
+        guard !context.options.json, let process = try context.environment.agentProcess(try context.places()),
+            process > 0, context.environment.isStopped(process) == true
+        else { return }
+        try context.remark(
+            translated(
+                "The agent (process \(process)) is stopped, for example by Ctrl-Z. Let it continue with `kill -CONT \(process)`."
+            ))
     }
 
     /// Before `init` no agent can run: then that is the cause.
