@@ -1,6 +1,7 @@
 """Peers that mean harm. Whatever mallory sends, at most mallory's link ends, with a reason; the agent lives, alice's
 link carries on, and memory stays bounded."""
 
+import os
 import random
 import socket
 import ssl
@@ -12,7 +13,8 @@ import harness
 import pytest
 from process import MIB, wait_until
 
-RSS_LIMIT = 200 * MIB
+# AddressSanitizer keeps what was freed for a while.
+RSS_LIMIT = (2000 if "SYNCTRAIN_TEST_SANITIZED" in os.environ else 200) * MIB
 """Of the agent's whole life in this module: several times what it needs, far below what the bombs would take."""
 
 
