@@ -66,11 +66,16 @@ def page_at(setting, page):
     def go(*parts):
         page.go("files", FOLDER, *parts)
         page.wait(lambda: page.text(".crumbs [aria-current=page]") == [FOLDER, *parts][-1], "the directory")
-        page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
+        wait_ready(page)
         return page
     yield go
     page.full_speed()
     page.complaints()
+
+
+def wait_ready(page):
+    """Until the page knows which directory it shows, and that files can be added to it."""
+    page.wait(lambda: page.named("Add files…").get_attribute("aria-disabled") == "false", "files can be added")
 
 
 def choose(page, *paths):
@@ -144,6 +149,7 @@ def test_what_was_cut_off_goes_on_where_it_was(page_at, setting):
     page.wait_text(".adding", "Choose the same file again to go on.")
     said = page.text(".adding li")
     assert "cut.bin" in said and not said.startswith("0 B"), said
+    wait_ready(page)
     # Another file of that name is not taken for it, wherever it is chosen.
     choose(page, setting.make("another/cut.bin", b"another"))
     page.wait_text("#notices", "“cut.bin” is not the file that was begun")
