@@ -60,7 +60,7 @@ package struct MachineReading: Sendable {
     }
 
     private func disks(_ configuration: Configuration?) -> [MachineFacts.Disk] {
-        // Before the first start there is no index, but the disk that it will be on.
+        // The index is made at the first start; until then this is the disk for it.
         let own = [places.index, places.stateDirectory].lazy.map { path in
             Self.disk(folder: nil, path) { size in
                 min(MachineFacts.indexFloor, size / 50)  // bounded: a division by a constant

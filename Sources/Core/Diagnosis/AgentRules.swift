@@ -243,7 +243,7 @@ extension AgentFacts {
     ///
     /// - Parameters:
     ///   - process: nil if it is not known.
-    ///   - isStopped: by a signal or a debugger.
+    ///   - isStopped: by a signal, as by Ctrl-Z.
     package static func silent(process: Int32?, isStopped: Bool, program: String) -> DoctorFinding {
         let why = Phrase("Nothing is synced, and every command waits.")
         if let process, isStopped {

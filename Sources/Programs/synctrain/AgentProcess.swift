@@ -200,7 +200,7 @@ enum AgentProcess {
             return ControlError(
                 .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
         }
-        if environment.isStopped(process) == true {
+        if environment.isStopped(process) {
             return ControlError(
                 .timeout,
                 "The agent (process \(process)) cannot end because it is stopped, for example by Ctrl-Z. Let it continue with "

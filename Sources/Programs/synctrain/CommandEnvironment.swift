@@ -91,8 +91,8 @@ struct CommandEnvironment: Sendable {
     /// The process that holds the agent's place, whether its socket can be reached or not: nil if there is none, 0 if it is not known
     /// which.
     var agentProcess: @Sendable (Places) throws -> Int32? = { _ in nil }
-    /// Whether a process is stopped by a signal or a debugger, or has ended; nil where that cannot be seen.
-    var isStopped: @Sendable (Int32) -> Bool? = { RunningProgram.isRunning($0).map { !$0 } }
+    /// Whether a process is stopped by a signal, as by Ctrl-Z; false where that cannot be seen.
+    var isStopped: @Sendable (Int32) -> Bool = { RunningProgram.isStopped($0) }
     /// Reads the configuration.
     var configured: @Sendable (Places) throws -> Configured
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.

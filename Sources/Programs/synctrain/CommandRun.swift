@@ -100,7 +100,7 @@ enum CommandRun {
     private static func explainSilence(_ context: CommandContext) async throws {
         try await Task.sleep(for: silence)
         guard !context.options.json, let process = try context.environment.agentProcess(try context.places()),
-            process > 0, context.environment.isStopped(process) == true
+            process > 0, context.environment.isStopped(process)
         else { return }
         try context.remark(
             translated(

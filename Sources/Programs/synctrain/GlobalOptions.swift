@@ -50,7 +50,7 @@ enum GlobalOptionOrder {
     }
 
     /// The arguments with the global options behind the command. A group of commands takes none: where no command of it follows they are
-    /// left out, and the parser reports what is missing or unknown.
+    /// dropped, and the parser reports what is missing or unknown.
     static func behindCommand(_ arguments: [String], root: any ParsableCommand.Type) -> [String] {
         var globals: [String] = []
         var names: [String] = []

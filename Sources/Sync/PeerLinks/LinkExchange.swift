@@ -36,7 +36,7 @@ package protocol IndexExchangeOwner: Sendable {
     ///
     /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func dropped(_ folder: FolderID) async throws
-    /// A folder's index cannot be read, so the peer cannot be told of changes; the link ends.
+    /// A folder's index cannot be read, so changes cannot be sent to the peer; the link ends.
     func couldNotRead(_ folder: FolderID, _ error: IndexStoreError) async
     /// Where a folder's index is read from; nil if it is gone.
     func exchange(of folder: FolderID) -> FolderExchange?

@@ -28,6 +28,12 @@ package struct RunningProgram: Equatable, Sendable {
         return field("State:", status).flatMap(\.first).map { !"TtXxZ".contains($0) }
     }
 
+    /// Whether a process is stopped by a signal, so that SIGCONT lets it continue; false if it is gone or may not be seen.
+    package static func isStopped(_ process: Int32) -> Bool {
+        guard process > 0, let status = KernelFile.text(at: "/proc/\(process)/status") else { return false }
+        return field("State:", status)?.first == "T"
+    }
+
     private static func field(_ name: String, _ status: String) -> Substring? {
         for line in status.split(separator: "\n") where line.hasPrefix(name) {
             return line.dropFirst(name.count).drop { $0 == "\t" || $0 == " " }

@@ -139,7 +139,7 @@ struct Examination {
     private func silentAgent(_ facts: MachineFacts) throws -> DoctorFinding {
         let process = (try? context.environment.agentProcess(try context.places())).flatMap { $0 == 0 ? nil : $0 }
         return AgentFacts.silent(
-            process: process, isStopped: process.flatMap(context.environment.isStopped) ?? false, program: facts.program
+            process: process, isStopped: process.map(context.environment.isStopped) ?? false, program: facts.program
         )
     }
 }
