@@ -51,13 +51,14 @@ struct LegacySender: Sendable {
 
     private func machine() throws(ControlError) -> DropSender {
         var random = SystemRandomNumberGenerator()
+        let sessionID = UniqueID(using: &random)
         return try link.orDropped {
             DropSender(
                 file: DropSender.File(
                     name: source.name, size: Int(source.size), mimeType: "application/octet-stream",
                     sha256: digest.bytes),
                 identity: DropSender.Identity(
-                    deviceID: environment.registry.deviceID, sessionID: UniqueID(using: &random),
+                    deviceID: environment.registry.deviceID, sessionID: sessionID,
                     transferID: environment.registry.transferID(of: digest, name: source.name),
                     privateKey: try P256PrivateKey(), nonce: SecureRandom.bytes(count: DropFrame.nonceByteCount)),
                 capabilities: DropEnvironment.capabilities,
