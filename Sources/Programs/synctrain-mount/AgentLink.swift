@@ -93,19 +93,18 @@ final class AgentLink: Sendable {
     ) {
         let number = number ?? self.number()
         let now = Clock.now
-        let (isTaken, isFirst) = state.quietly { state in
+        let (isTaken, isFirst, socket) = state.quietly { state -> (Bool, Bool, LocalSocket?) in
             guard !state.isEnding,
                 let pause = state.pending.add(
                     number, Waiter(completion: completion, request: request), within: limit, at: now, caller: caller,
                     isRepeatable: isRepeatable)
-            else { return (false, false) }
-            if let socket = state.socket {
-                socket.send(request.frame(number: number).bytes)
-            } else {
-                state.parked[number] = request
-            }
-            return (true, now + pause < state.watchedAt)
+            else { return (false, false, nil) }
+            if state.socket == nil { state.parked[number] = request }
+            return (true, now + pause < state.watchedAt, state.socket)
         }
+        // Holding nothing: the agent may answer before this thread goes on, and whoever takes the answer would wait for it. If that
+        // connection is over by now, what becomes of the request was decided when it ended.
+        socket?.send(request.frame(number: number).bytes)
         if isFirst { state.with { _ in } }
         if !isTaken { completion(.failure(.tooMany)) }
     }
@@ -115,7 +114,7 @@ final class AgentLink: Sendable {
 
     /// Says something that needs no answer; lost if nobody is connected.
     func tell(_ request: MountRequest) {
-        state.quietly { state in _ = state.socket?.send(request.frame(number: number()).bytes) }
+        state.quietly { $0.socket }?.send(request.frame(number: number()).bytes)
     }
 
     /// A signal came for the caller of the request.

@@ -57,13 +57,13 @@ int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor,
     return sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
 
-int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor, int waits) {
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {
     *descriptor = -1;
     struct iovec part = {.iov_base = bytes, .iov_len = count};
     char control[CMSG_SPACE(sizeof(int))] = {0};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
+    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (received < 0) return -1;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header))
         if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS

@@ -200,10 +200,16 @@ package final class LocalSocket: Sendable {
 
     private func receive(into buffer: UnsafeMutableRawBufferPointer, waits: Bool) -> Received {
         while true {
+            // Who waits in recvmsg(2) is also woken when the other end has taken what was sent to it.
+            var arrival = pollfd(fd: handle.number, events: Int16(POLLIN), revents: 0)
+            if waits { poll(&arrival, 1, -1) }
             var descriptor: CInt = -1
-            let count = clinux_receive(handle.number, buffer.baseAddress, buffer.count, &descriptor, waits ? 1 : 0)
+            let count = clinux_receive(handle.number, buffer.baseAddress, buffer.count, &descriptor)
             if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN, !waits { return .nothing }
+            if count < 0, errno == EAGAIN {
+                if waits { continue }
+                return .nothing
+            }
             guard count > 0 else { return .over }
             return .bytes(Int(count), descriptor: descriptor >= 0 ? descriptor : nil)
         }

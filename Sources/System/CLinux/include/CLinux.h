@@ -112,9 +112,10 @@ int clinux_network_events(void);
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);
 
 // sendmsg(2) and recvmsg(2) with at most one descriptor beside the bytes, -1 for none; the count of bytes, or -1 and errno. The
-// kernel closes descriptors beyond the first. Neither waits, for room in the socket or for bytes, unless `waits` is 1: EAGAIN.
+// kernel closes descriptors beyond the first. Neither waits for bytes, nor for room in the socket unless `waits`
+// is 1: EAGAIN.
 int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor, int waits);
-int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor, int waits);
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
 
 // For threads that take from one socket in turn: an epoll(7) descriptor that says once, to one of those who wait for it, that something
 // has come to the socket or that `bell`, an eventfd(2), was rung. -1 and errno.
