@@ -160,22 +160,3 @@ import Threads
         #expect(descriptors == 3)
     }
 }
-
-private struct NoThread: Error {}
-private struct ConnectionEnded: Error {}
-
-/// Away from the threads that carry tasks: what is tested waits for some of these.
-private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        let isStarted = OwnedThread.start("test") { continuation.resume(with: Swift.Result(catching: body)) }
-        if !isStarted { continuation.resume(throwing: NoThread()) }
-    }
-}
-
-private func socketPair() throws -> (LocalSocket, LocalSocket) {
-    var ends: [CInt] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-        throw ConnectionEnded()
-    }
-    return (LocalSocket(owning: ends[0]), LocalSocket(owning: ends[1]))
-}

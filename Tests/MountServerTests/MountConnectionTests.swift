@@ -37,6 +37,44 @@ import Testing
         func end() async { close.finish() }
     }
 
+    /// Answers at once whatever it is asked.
+    private struct PromptSession: MountSession {
+        var access: MountAccess { .writable }
+
+        func answerNow(_ request: MountRequest) -> MountReply? { MountReply(.done) }
+
+        func answer(_ request: MountRequest) async -> MountReply { MountReply(.done) }
+
+        func follow(_ send: @escaping @Sendable (MountAnswer) -> Void) async {}
+
+        func end() async {}
+    }
+
+    /// A thread of the mount would be woken for it.
+    @Test(.timeLimit(.minutes(1))) func closingAFileHasNoAnswer() async throws {
+        var ends: [CInt] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        let (socket, other) = (LocalSocket(owning: ends[0]), LocalSocket(owning: ends[1]))
+        let connection = MountConnection(socket: socket, begin: { _ in PromptSession() }, logger: Logger(label: "test"))
+        let (frames, say) = AsyncStream.makeStream(of: MountFrame.self)
+        let running = Task { await connection.run(frames) }
+        say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0))
+        var answers = FrameReading(other)
+        let greeting = try await answers.next().number
+        for (number, request) in [(1, MountRequest.close(handle: 7)), (2, .look(path: "a"))] as [(UInt64, MountRequest)]
+        {
+            guard case .now(let taken) = connection.take(request.frame(number: number)) else {
+                Issue.record("the thread that took it answers it")
+                return
+            }
+            connection.answer(taken)
+        }
+        let next = try await answers.next().number
+        #expect([greeting, next] == [0, 2])
+        say.finish()
+        await running.value
+    }
+
     /// Whatever the session has to do.
     @Test(.timeLimit(.minutes(1))) func aPingIsAnsweredBesideWhatWaits() async throws {
         var ends: [CInt] = [-1, -1]
@@ -50,15 +88,8 @@ import Testing
         say.yield(MountRequest.hello(version: MountLimits.version, folder: "docs", MountOrigin()).frame(number: 0))
         say.yield(MountRequest.open(path: "a", version: 1, disk: 0, onlyHere: false, MountCaller()).frame(number: 1))
         say.yield(MountRequest.ping.frame(number: 2))
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-        defer { buffer.deallocate() }
-        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
-        var numbers: [UInt64] = []
-        while numbers.last != 2 {
-            let (count, _) = try #require(other.receive(into: buffer))
-            decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            while let frame = try decoder.next() { numbers.append(frame.number) }
-        }
+        var answers = FrameReading(other)
+        let numbers = [try await answers.next().number, try await answers.next().number]
         #expect(numbers == [0, 2])
         say.finish()
         await running.value
@@ -103,16 +134,11 @@ import Testing
         say.yield(MountRequest.read(handle: 1, offset: 0, count: 1).frame(number: 2))
         say.yield(MountRequest.space.frame(number: 3))
         say.yield(MountRequest.ping.frame(number: 4))
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-        defer { buffer.deallocate() }
-        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
+        var said = FrameReading(other)
         var answers: [UInt64: MountAnswer] = [:]
         while answers.count < 5 {
-            await Task.yield()
-            if case .bytes(let byteCount, _) = other.receiveNow(into: buffer) {
-                decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
-                while let frame = try decoder.next() { answers[frame.number] = try MountAnswer(frame) }
-            }
+            let frame = try await said.next()
+            answers[frame.number] = try MountAnswer(frame)
         }
         #expect(answers[1] == .failed(.noHolder) && answers[2] == .failed(.noHolder))
         #expect(answers[3] == .failed(.notSupported) && answers[4] == .done)

@@ -128,7 +128,7 @@ final class MountConnection: Sendable {
         case (nil, true): break
         case (nil, false): answer(number, taken.request, taken.session)
         // Also where nobody waits any more: who asked closes what was opened for it.
-        case (let answered?, _): reply(number, answered)
+        case (let answered?, _): reply(number, to: taken.request, answered)
         }
     }
 
@@ -162,7 +162,7 @@ final class MountConnection: Sendable {
             let task = Task {
                 let answer = await session.answer(request)
                 let isRefused = self.state.withLock { $0.running.removeValue(forKey: number)?.isRefused ?? false }
-                guard Task.isCancelled else { return self.reply(number, answer) }
+                guard Task.isCancelled else { return self.reply(number, to: request, answer) }
                 // Nobody waits for it any more, so nobody would close it.
                 if let handle = answer.answer.openedHandle { _ = await session.answer(.close(handle: handle)) }
                 if isRefused { self.reply(number, MountReply(.failed(.noHolder))) }
@@ -187,6 +187,12 @@ final class MountConnection: Sendable {
             }
             return ending
         }
+    }
+
+    private func reply(_ number: UInt64, to request: MountRequest, _ answer: MountReply) {
+        // Somebody would be woken for it.
+        if case .close = request { return }
+        reply(number, answer)
     }
 
     private func reply(_ number: UInt64, _ reply: MountReply) {
