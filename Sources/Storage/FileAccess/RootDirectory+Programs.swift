@@ -21,8 +21,8 @@ extension RootDirectory {
         switch made {
         case .success(let opened):
             let file = OpenFile(opened, path: path.text)
-            // What the agent's umask took is the program's to decide.
-            try file.setPermissions(permissions)
+            // What the agent's umask took is the program's to decide. Most often it is nothing, and setting them is seen by watchers.
+            if try file.status().permissions != permissions { try file.setPermissions(permissions) }
             return file
         case .failure(let error) where error.number == EEXIST && !isExclusive: return try open(writing: path)
         case .failure(let error): throw FileAccessError(error, .create, path: path.text)
