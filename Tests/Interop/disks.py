@@ -235,10 +235,19 @@ class DiskPair:
             for agent in (self.one, self.two):
                 agent.run("scan", "f")
                 agent.wait_state("f", "idle")
-            wait_until(lambda: self.sequences(self.one) == self.sequences(self.two), 30, "both know the same", child=self.one)
+            wait_until(lambda: self.known(self.one) == self.known(self.two), 30, "both know the same", child=self.one)
+            for agent in (self.one, self.two):
+                wait_until(lambda: not self.awaited(agent), 30, "nothing is about to come", child=agent)
 
-    def sequences(self, agent):
-        return {entry["path"]: entry.get("version") for entry in agent.records("ls", "--json", "-R", "f:")}
+    def known(self, agent):
+        return {entry["path"]: (entry.get("size"), entry.get("modified")) for entry in agent.records("ls", "--json", "-R", "f:")}
+
+    def awaited(self, agent):
+        """What is to come and has no problem."""
+        awaited = [entry["path"] for entry in agent.records("ls", "--json", "-R", "f:")
+                   if entry["type"] != "directory" and entry["state"] in ("queued", "downloading")]
+        problems = agent.problems("f") if awaited else {}
+        return [path for path in awaited if path not in problems]
 
     def files(self, root):
         return {name: read(os.path.join(root, name)) for name, kind in walk(root).items() if kind == "file"}
