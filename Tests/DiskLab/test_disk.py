@@ -212,7 +212,7 @@ def test_what_the_disk_makes_of_times_and_permissions_is_no_change(pair):
     def metadata():
         return {name: (status.st_mtime_ns, status.st_mode) for name in [*files, "mine"]
                 for status in [os.stat(os.path.join(pair.there, base, name))]}
-    before, versions = metadata(), pair.known(pair.one)
+    before, known = metadata(), pair.known(pair.one)
     # What the kernel had in memory is gone: all is as it is on the disk.
     pair.one.stop()
     pair.disk.unmount()
@@ -227,7 +227,7 @@ def test_what_the_disk_makes_of_times_and_permissions_is_no_change(pair):
     pair.one.wait_connected(pair.two.id)
     scan_finds_nothing(pair.one)
     pair.settle()
-    assert pair.known(pair.one) == pair.known(pair.two) == versions
+    assert pair.known(pair.one) == pair.known(pair.two) == known
     assert metadata() == before
     # An edit here changes the content there, and not its permissions.
     write(os.path.join(pair.here, base, "1"), b"edited")

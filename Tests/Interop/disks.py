@@ -243,7 +243,7 @@ class DiskPair:
         return {entry["path"]: (entry.get("size"), entry.get("modified")) for entry in agent.records("ls", "--json", "-R", "f:")}
 
     def awaited(self, agent):
-        """What is to come and has no problem."""
+        """What is to come and has no problem. A directory waits for what is in it."""
         awaited = [entry["path"] for entry in agent.records("ls", "--json", "-R", "f:")
                    if entry["type"] != "directory" and entry["state"] in ("queued", "downloading")]
         problems = agent.problems("f") if awaited else {}

@@ -149,7 +149,7 @@ def test_a_time_before_the_first_of_the_disk_is_no_change(folding):
     folding.write_there(other=b"other")
     wait_until(lambda: folding.files(folding.here) == {"old": b"old", "other": b"other"}, 60, "they come", child=folding.one)
     folding.settle()
-    versions = folding.known(folding.one)
+    known = folding.known(folding.one)
     # What the kernel or FUSE had in memory is gone.
     folding.one.stop()
     folding.disk.unmount()
@@ -160,7 +160,7 @@ def test_a_time_before_the_first_of_the_disk_is_no_change(folding):
     [summary] = folding.one.records("scan", "f")
     assert (summary["changed"], summary["deleted"], summary["problems"]) == (0, 0, 0), summary
     folding.settle()
-    assert folding.known(folding.one) == folding.known(folding.two) == versions
+    assert folding.known(folding.one) == folding.known(folding.two) == known
     assert os.stat(os.path.join(folding.there, "old")).st_mtime == 86_400
     # A newer version is no conflict.
     folding.write_there(old=b"newer")

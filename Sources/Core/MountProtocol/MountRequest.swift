@@ -9,7 +9,7 @@ package enum MountRequest: Equatable, Sendable {
     /// what is not on this disk is refused with `noData`.
     case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool, MountCaller)
     case read(handle: UInt64, offset: UInt64, count: UInt32)
-    /// Has no answer, as the program that closes a file has none either.
+    /// Has no answer: no program waits for one.
     case close(handle: UInt64)
     case space
     /// A program that makes thumbnails was refused a version of a file. Answered `done` once another thumbnail is there, or none

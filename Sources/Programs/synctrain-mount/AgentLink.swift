@@ -102,7 +102,7 @@ final class AgentLink: Sendable {
             if state.socket == nil { state.parked[number] = request }
             return (true, now + pause < state.watchedAt, state.socket)
         }
-        // Holding nothing: the agent may answer before this thread goes on, and whoever takes the answer would wait for it. If that
+        // Without the lock: the agent may answer before this thread goes on, and the thread that takes the answer needs it. If that
         // connection is over by now, what becomes of the request was decided when it ended.
         socket?.send(request.frame(number: number).bytes)
         if isFirst { state.with { _ in } }

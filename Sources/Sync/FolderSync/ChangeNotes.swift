@@ -68,7 +68,7 @@ struct FirstIndexes: Sendable {
 
     /// The links' talk of indexes says which one the device has, what is known of it, and how far it goes.
     mutating func exchange(with device: DeviceID, index: IndexID, known: Int64, announced: Int64) {
-        // The rest of a first index whose link broke does not count as news either.
+        // The rest of a first index whose link broke still belongs to it.
         if let first = firsts[device], first.index == index, known > 0, known < first.end { return }
         firsts[device] = (index, known == 0 ? announced : 0)
     }
